@@ -1,0 +1,47 @@
+# Two commands do everything on a fresh machine: make demo, make test.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+WORKERS ?= auto
+
+# Real data sets for the experiments, where they are there.
+DATA := $(wildcard ../shared/data)
+ifneq ($(DATA),)
+export COTERIE_DATA ?= $(abspath $(DATA))
+endif
+
+.PHONY: help setup demo test check format bench clean
+
+help: ## say what there is to make
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+setup: $(STAMP) ## create .venv and install the package with its extras
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: setup ## cluster a real example and print where the picture is
+	$(BIN)/coterie cluster examples/iris_petals.csv --plot runs/demo/clusters.png --out runs/demo/labels.csv
+
+test: setup ## run the tests
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: setup ## format, lint, types, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(MAKE) test
+
+format: setup ## put the code in house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup ## the tables of the README
+	$(BIN)/coterie bench mog
+
+clean: ## remove everything that was made
+	rm -rf $(VENV) runs build dist site

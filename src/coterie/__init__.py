@@ -1,0 +1,35 @@
+"""Clustering as a forward pass.
+
+>>> import coterie
+>>> labels = coterie.cluster(X)  # doctest: +SKIP
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["DAC", "Clustering", "__version__", "cluster", "models"]
+
+if TYPE_CHECKING:
+    from coterie.estimators.dac import DAC
+    from coterie.estimators.quick import cluster
+    from coterie.inference.result import Clustering
+    from coterie.weights.catalogue import models
+
+# Loaded on first use, so that `import coterie` costs nothing.
+_HOMES = {
+    "DAC": "coterie.estimators.dac",
+    "Clustering": "coterie.inference.result",
+    "cluster": "coterie.estimators.quick",
+    "models": "coterie.weights.catalogue",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'coterie' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,35 @@
+"""Which true cluster a proposal is held against: the minimum over clusters (DAC, eq. 5)."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from coterie.functional.partitions import one_hot
+from coterie.functional.reduce import masked_mean, masked_sum
+
+
+def membership_loss(
+    membership_logits: Tensor, labels: Tensor, mask: Tensor, n_clusters: int
+) -> Tensor:
+    """Mean binary cross-entropy of a proposal against every true cluster: (B, N) -> (B, K).
+
+    BCE(m, t) = softplus(l) - t l, so the K sums over points share all but one inner product.
+    """
+    inside = one_hot(labels, n_clusters).to(membership_logits.dtype)  # (B, N, K)
+    background = masked_mean(softplus(membership_logits), mask)  # (B,)
+    hit = masked_mean(membership_logits[..., None] * inside, mask)  # (B, K)
+    return background[:, None] - hit
+
+
+def cluster_mean(values: Tensor, labels: Tensor, mask: Tensor, n_clusters: int) -> Tensor:
+    """Mean of a value over the points of every true cluster: (B, N) -> (B, K), empty: zero."""
+    inside = one_hot(labels, n_clusters).to(values.dtype)
+    count = masked_sum(inside, mask)
+    return masked_sum(values[..., None] * inside, mask) / count.clamp_min(1)
+
+
+def minimum_over_clusters(losses: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
+    """The loss against the easiest cluster that has points: (B, K) -> (B,); eq. 5's minimum."""
+    present = masked_sum(one_hot(labels, losses.shape[1]).to(losses.dtype), mask) > 0
+    easiest = torch.where(present, losses, torch.inf).amin(1)
+    return torch.where(present.any(1), easiest, 0.0)

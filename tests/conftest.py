@@ -1,0 +1,50 @@
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from sklearn.datasets import make_blobs
+
+from coterie.systems.dac import DAC, DACConfig
+from coterie.weights.catalogue import open_model
+
+# The parallel workers share the cores, and sums on one thread have one order.
+torch.set_num_threads(1)
+
+
+class Labelled(NamedTuple):
+    points: NDArray[np.float64]  # (n, 2)
+    labels: NDArray[np.intp]  # (n,), the truth
+
+
+@pytest.fixture(scope="session")
+def blobs() -> Labelled:
+    """Three clusters that nobody can miss, of 150, 100 and 50 points."""
+    centres = [(-4.0, -2.0), (4.0, -2.0), (0.0, 5.0)]
+    points, labels = make_blobs([150, 100, 50], centers=centres, cluster_std=0.25, random_state=0)
+    points.flags.writeable = labels.flags.writeable = False
+    return Labelled(points, labels)
+
+
+@pytest.fixture(scope="session")
+def shipped_dac() -> DAC:
+    return open_model("dac-mog2d")[0]
+
+
+def _small_dac() -> DAC:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return DAC(DACConfig(width=16, heads=2, slots=4, encoder_blocks=1, decoder_blocks=1))
+
+
+@pytest.fixture(scope="session")
+def small_dac() -> DAC:
+    """An untrained network of few weights, in float32."""
+    return _small_dac().requires_grad_(False)
+
+
+@pytest.fixture(scope="session")
+def exact_dac() -> DAC:
+    """The same network in float64."""
+    return _small_dac().requires_grad_(False).double()
