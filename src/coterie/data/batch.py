@@ -1,0 +1,71 @@
+"""A batch of sets, the one form in which data reaches a network."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class SetBatch:
+    """B sets of up to N points each.
+
+    points: (B, N, D); mask: (B, N) bool, True for a valid point; labels: (B, N) int64, the true
+    clusters numbered from zero, -1 for padding, or None where nobody knows them.
+    """
+
+    points: Tensor
+    mask: Tensor
+    labels: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if self.points.ndim != 3:
+            raise ValueError(f"points must be (B, N, D), got shape {tuple(self.points.shape)}")
+        for name, tensor in (("mask", self.mask), ("labels", self.labels)):
+            if tensor is not None and tensor.shape != self.points.shape[:2]:
+                raise ValueError(
+                    f"{name} must be (B, N) = {tuple(self.points.shape[:2])}, "
+                    f"got {tuple(tensor.shape)}"
+                )
+        if self.mask.dtype != torch.bool:
+            raise ValueError(f"mask must be boolean, got {self.mask.dtype}")
+
+    @classmethod
+    def single(cls, points: Tensor) -> "SetBatch":
+        """One set of valid points: (N, D)."""
+        mask = torch.ones(1, len(points), dtype=torch.bool, device=points.device)
+        return cls(points[None], mask)
+
+    def keep(self, mask: Tensor) -> "SetBatch":
+        """The same sets with only the points of mask (B, N) left valid."""
+        return replace(self, mask=self.mask & mask)
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """The valid points of each set moved together, so that a step costs what remains.
+
+    index: (B, M), where each point stood; mask: (B, M); M is the largest number of valid points in
+    any of the sets; length: N, the number of points before.
+    """
+
+    index: Tensor
+    mask: Tensor
+    length: int
+
+    def take(self, values: Tensor) -> Tensor:
+        """The values of the points that are left: (B, N, C) -> (B, M, C)."""
+        return values.gather(1, self.index[..., None].expand(-1, -1, values.shape[-1]))
+
+    def scatter(self, values: Tensor) -> Tensor:
+        """Values (B, M) back where their points stood, -inf elsewhere: (B, N)."""
+        values = torch.where(self.mask, values, -torch.inf)
+        home = values.new_full((len(values), self.length), -torch.inf)
+        return home.scatter(1, self.index, values)
+
+
+def compact(mask: Tensor) -> Compaction:
+    """Leave out the points that mask (B, N) does not have; the order is kept."""
+    longest = max(1, int(mask.sum(1).amax()))
+    index = torch.argsort(~mask, dim=1, stable=True)[:, :longest]
+    return Compaction(index, mask.gather(1, index), mask.shape[1])

@@ -1,0 +1,1 @@
+"""Distributions over labelled sets, sampled in batches on the generator's device."""

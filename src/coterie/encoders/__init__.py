@@ -1,0 +1,1 @@
+"""From a raw item to the vector a network reads."""

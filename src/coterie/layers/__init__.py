@@ -1,0 +1,1 @@
+"""Neural building blocks that know nothing of clustering."""

@@ -1,0 +1,83 @@
+"""The blocks of the Set Transformer (DAC, eq. 1-2).
+
+An induced block is two halves with a name each: `gather` sums the set into a few slots, `read`
+brings the slots back to the points. Kept slots let new points be read exactly as the old ones were.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import relu
+
+from coterie.functional.attention import attention
+
+
+class MAB(nn.Module):
+    """Multihead attention block, eq. 1: a set X looks at a set Y.
+
+    H = norm(X W + rFF(attention(X, Y))), out = norm(H + rFF(H)). The layer normalisation is the
+    Set Transformer's option; the queries are the residual, so X may have another width than H.
+    """
+
+    def __init__(self, query_width: int, key_width: int, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(query_width, width)
+        self.key_value = nn.Linear(key_width, 2 * width)
+        self.out = nn.Linear(width, width)
+        self.feed_forward = nn.Linear(width, width)
+        self.norm_attention = nn.LayerNorm(width)
+        self.norm_feed_forward = nn.LayerNorm(width)
+
+    def forward(self, x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
+        """x (B, Q, Cq), y (B, N, Ck), mask (B, N) over y -> (B, Q, C)."""
+        queries = self.query(x)
+        keys, values = self.key_value(y).chunk(2, -1)
+        mixed = attention(queries, keys, values, self.heads, mask)
+        hidden = self.norm_attention(queries + self.out(mixed))
+        return self.norm_feed_forward(hidden + relu(self.feed_forward(hidden)))
+
+
+class SAB(nn.Module):
+    """Self-attention block: MAB(X, X), quadratic in the number of elements."""
+
+    def __init__(self, in_width: int, width: int, heads: int) -> None:
+        super().__init__()
+        self.block = MAB(in_width, in_width, width, heads)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """x (B, N, Cin), mask (B, N) -> (B, N, C)."""
+        return self.block(x, x, mask)
+
+
+class PMA(nn.Module):
+    """Pooling by multihead attention: MAB(S, X) with R learnt seeds S."""
+
+    def __init__(self, in_width: int, width: int, heads: int, seeds: int) -> None:
+        super().__init__()
+        self.seeds = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, seeds, width)))
+        self.block = MAB(width, in_width, width, heads)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """x (B, N, Cin), mask (B, N) -> (B, R, C)."""
+        return self.block(self.seeds.expand(len(x), -1, -1), x, mask)
+
+
+class ISAB(nn.Module):
+    """Induced self-attention block, eq. 2: MAB(X, MAB(I, X)), linear in the number of points."""
+
+    def __init__(self, in_width: int, width: int, heads: int, slots: int) -> None:
+        super().__init__()
+        self.pool = PMA(in_width, width, heads, slots)
+        self.block = MAB(in_width, width, width, heads)
+
+    def gather(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The set as seen by the inducing points: x (B, N, Cin), mask (B, N) -> (B, R, C)."""
+        return self.pool(x, mask)
+
+    def read(self, x: Tensor, slots: Tensor) -> Tensor:
+        """Point by point: x (B, N, Cin), slots (B, R, C) -> (B, N, C)."""
+        return self.block(x, slots)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """x (B, N, Cin), mask (B, N) -> (B, N, C)."""
+        return self.read(x, self.gather(x, mask))

@@ -1,0 +1,66 @@
+"""Scores of a clustering, as the papers define them."""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import (
+    adjusted_rand_score,
+    davies_bouldin_score,
+    normalized_mutual_info_score,
+)
+from sklearn.metrics.cluster import contingency_matrix
+
+
+def accuracy(labels_true: ArrayLike, labels: ArrayLike) -> float:
+    """ACC: share of points in the best one-to-one matching; unmatched clusters are errors."""
+    table = contingency_matrix(labels_true, labels)
+    rows, columns = linear_sum_assignment(-table)
+    return float(table[rows, columns].sum() / table.sum())
+
+
+def nmi(labels_true: ArrayLike, labels: ArrayLike) -> float:
+    """Mutual information over the geometric mean of the entropies (AMCP, appendix C.1)."""
+    return float(normalized_mutual_info_score(labels_true, labels, average_method="geometric"))
+
+
+def ari(labels_true: ArrayLike, labels: ArrayLike) -> float:
+    """Adjusted Rand index (Hubert and Arabie 1985)."""
+    return float(adjusted_rand_score(labels_true, labels))
+
+
+def dbi(points: ArrayLike, labels: ArrayLike) -> float:
+    """Davies-Bouldin index, lower is better; NaN where there are not 2 to n - 1 clusters."""
+    points, labels = np.asarray(points), np.asarray(labels)
+    if not 2 <= len(np.unique(labels)) < len(points):
+        return math.nan
+    return float(davies_bouldin_score(points, labels))
+
+
+def k_error(labels_true: ArrayLike, labels: ArrayLike) -> int:
+    """Absolute error of the number of clusters; its mean over sets is the papers' k-MAE."""
+    return abs(len(np.unique(np.asarray(labels_true))) - len(np.unique(np.asarray(labels))))
+
+
+def gaussian_log_likelihood(points: ArrayLike, labels: ArrayLike) -> float:
+    """Mean log-likelihood per point of the diagonal mixture that the labels imply.
+
+    Weights, means and variances are the maximum-likelihood estimates from the hard labels. The
+    variances have a pseudo-point of the pooled variance each, so that a cluster of one point does
+    not make the likelihood infinite.
+    """
+    points = np.asarray(points, dtype=np.float64)
+    clusters, member = np.unique(np.asarray(labels), return_inverse=True)
+    one_hot: NDArray = member[:, None] == np.arange(len(clusters))
+    sizes = one_hot.sum(0)
+    means = one_hot.T @ points / sizes[:, None]
+    deviations = (points - means[member]) ** 2
+    pooled = deviations.mean(0)
+    variances = (one_hot.T @ deviations + pooled) / (sizes[:, None] + 1) + 1e-12
+    joint = (
+        np.log(sizes / len(points))
+        - 0.5 * ((points[:, None] - means) ** 2 / variances).sum(2)
+        - 0.5 * np.log(2 * np.pi * variances).sum(1)
+    )
+    return float(np.logaddexp.reduce(joint, axis=1).mean())

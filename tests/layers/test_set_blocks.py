@@ -1,0 +1,106 @@
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import layer_norm, relu
+
+from coterie.layers import set_blocks
+from coterie.layers.set_blocks import ISAB, MAB, PMA, SAB
+
+IN, WIDTH, HEADS, SLOTS = 3, 8, 2, 4
+BLOCKS = {
+    "SAB": lambda: SAB(IN, WIDTH, HEADS),
+    "ISAB": lambda: ISAB(IN, WIDTH, HEADS, SLOTS),
+    "PMA": lambda: PMA(IN, WIDTH, HEADS, SLOTS),
+}
+every_block = pytest.mark.parametrize("name", BLOCKS)
+pointwise_block = pytest.mark.parametrize("name", ["SAB", "ISAB"])
+
+
+def draw(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def seeded(module: nn.Module) -> nn.Module:
+    """The module with weights that are neither zero nor one anywhere, norms and biases included."""
+    generator = torch.Generator().manual_seed(0)
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.5, generator=generator)
+    return module.double()
+
+
+def test_mab_is_equation_1():
+    block = seeded(MAB(WIDTH, WIDTH, WIDTH, HEADS))
+    x, y = draw(2, 5, WIDTH), draw(2, 7, WIDTH, seed=1)
+    mask = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])
+    oracle = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        oracle.in_proj_weight.copy_(torch.cat([block.query.weight, block.key_value.weight]))
+        oracle.in_proj_bias.copy_(torch.cat([block.query.bias, block.key_value.bias]))
+        oracle.out_proj.load_state_dict(block.out.state_dict())
+    mixed, _ = oracle(x, y, y, key_padding_mask=~mask)
+
+    def norm(z, layer):
+        return layer_norm(z, (WIDTH,), layer.weight, layer.bias)
+
+    hidden = norm(block.query(x) + mixed, block.norm_attention)
+    expected = norm(hidden + relu(block.feed_forward(hidden)), block.norm_feed_forward)
+    torch.testing.assert_close(block(x, y, mask), expected)
+
+
+@pointwise_block
+def test_permuting_the_points_permutes_the_result(name):
+    block, x, order = seeded(BLOCKS[name]()), draw(2, 6, IN), torch.tensor([3, 0, 5, 1, 4, 2])
+    torch.testing.assert_close(block(x[:, order]), block(x)[:, order])
+    assert not torch.allclose(block(x), block(x)[:, order])
+
+
+def test_pooling_does_not_see_the_order():
+    block, x, order = seeded(BLOCKS["PMA"]()), draw(2, 6, IN), torch.tensor([3, 0, 5, 1, 4, 2])
+    torch.testing.assert_close(block(x[:, order]), block(x))
+
+
+@every_block
+def test_points_of_a_set_influence_one_another(name):
+    block, x = seeded(BLOCKS[name]()), draw(1, 6, IN)
+    moved = x.clone()
+    moved[0, 5] += 1.0
+    assert not torch.isclose(block(moved)[0, :4], block(x)[0, :4]).all(-1).any()
+
+
+@every_block
+def test_masked_points_have_no_influence(name):
+    block, x = seeded(BLOCKS[name]()), draw(2, 6, IN)
+    mask = torch.tensor([[True, False, True, True, False, True], [True] * 6])
+    x[~mask] = 1e3
+    kept = mask[0] if name != "PMA" else slice(None)
+    torch.testing.assert_close(block(x, mask)[0, kept], block(x[:1, mask[0]])[0])
+    torch.testing.assert_close(block(x, mask)[1], block(x[1:])[0])
+
+
+@every_block
+def test_gradient_reaches_every_parameter(name):
+    block = seeded(BLOCKS[name]())
+    block(draw(2, 6, IN)).square().sum().backward()
+    assert all((parameter.grad != 0).any() for parameter in block.parameters())
+
+
+def test_kept_slots_read_new_points_as_the_old_ones():
+    block, x = seeded(BLOCKS["ISAB"]()), draw(2, 7, IN)
+    mask = torch.tensor([[True] * 7, [True] * 5 + [False] * 2])
+    slots = block.gather(x, mask)
+    assert slots.shape == (2, SLOTS, WIDTH)
+    one_by_one = [block.read(x[:, i : i + 1], slots) for i in range(7)]
+    torch.testing.assert_close(torch.cat(one_by_one, 1), block(x, mask))
+
+
+def test_induced_attention_is_linear_in_the_number_of_points(monkeypatch):
+    sizes = []
+
+    def recording(queries, keys, *rest):
+        sizes.append((queries.shape[1], keys.shape[1]))
+        return attention(queries, keys, *rest)
+
+    attention = set_blocks.attention
+    monkeypatch.setattr(set_blocks, "attention", recording)
+    seeded(BLOCKS["ISAB"]())(draw(1, 100, IN))
+    assert sizes == [(SLOTS, 100), (100, SLOTS)]
