@@ -1,0 +1,62 @@
+"""Intra-cluster mixing: one EM step between points and reference vectors (AMCP, appendix B.2-B.3).
+
+Three E-steps: `regular`, in which each point distributes itself over the references; `ot`, optimal
+transport with uniform marginals on both sides; `column`, the one-sided constraint of eq. 22-25, in
+which each reference looks for its points, and which is the inner attention of ISAB.
+"""
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from coterie.functional.sinkhorn import sinkhorn
+
+EStep = Literal["regular", "ot", "column"]
+E_STEPS: tuple[EStep, ...] = get_args(EStep)
+
+
+def kernel_scores(
+    keys: Tensor, references: Tensor, log_weight: Tensor, temperature: Tensor
+) -> Tensor:
+    """Log Gaussian kernel plus log weight, up to a constant per point.
+
+    keys (..., N, C), references (..., R, C), log_weight (..., R), temperature (..., 1, 1)
+    -> (..., N, R). The kernel of eq. 16: |x - phi|^2 / 2 without the part that is the point's own.
+    """
+    inner = keys @ references.transpose(-1, -2)
+    centred = inner - 0.5 * references.square().sum(-1)[..., None, :]
+    return centred * temperature + log_weight[..., None, :]
+
+
+def mixing_weights(
+    scores: Tensor, mask: Tensor, e_step: EStep, *, sinkhorn_iterations: int = 10
+) -> Tensor:
+    """The E-step: scores (..., N, R), mask (..., N) -> (..., N, R), zero for masked points.
+
+    `regular` and `ot` give every valid point mass 1, `column` every reference.
+    """
+    valid = mask[..., None]
+    if e_step == "regular":
+        return torch.where(valid, scores.softmax(-1), 0.0)
+    if e_step == "ot":
+        n_points = mask.sum(-1).clamp_min(1).to(scores.dtype)[..., None, None]
+        plan = sinkhorn(scores, mask=mask, iterations=sinkhorn_iterations)
+        return plan.exp() * n_points
+    floor = torch.finfo(scores.dtype).min / 4
+    weights = torch.where(valid, scores, floor).softmax(-2)
+    return torch.where(valid, weights, 0.0)
+
+
+def mixing_means(
+    keys: Tensor, weights: Tensor, prior_mean: Tensor, prior_share: Tensor, n_points: Tensor
+) -> Tensor:
+    """The M-step: each reference becomes the weighted mean of the keys.
+
+    keys (..., N, C), weights (..., N, R), prior_mean (..., R, C), prior_share (..., R, 1) in points
+    per valid point, n_points (..., 1, 1) -> (..., R, C). The prior keeps a reference that no point
+    wants where it is.
+    """
+    total = weights.transpose(-1, -2) @ keys / n_points
+    mass = weights.sum(-2)[..., None] / n_points
+    return (prior_share * prior_mean + total) / (prior_share + mass)

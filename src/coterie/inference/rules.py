@@ -1,0 +1,80 @@
+"""Rules that a finished clustering leaves behind: they give any point its cluster.
+
+A rule is pointwise, so it serves the points of the set and new ones alike, in chunks of any size.
+"""
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import torch
+from torch import Tensor, no_grad
+
+from coterie.functional.em import Gaussians, expectation
+from coterie.functional.partitions import stick_breaking
+from coterie.systems.protocol import Commit, Sequential
+
+
+class Rule(Protocol):
+    """Log-probabilities of k clusters for any point."""
+
+    def log_probabilities(self, points: Tensor) -> Tensor:
+        """Points (M, D) -> (M, K) in float64, rows sum to one in probability."""
+
+    def select(self, clusters: Tensor) -> "Rule":
+        """The same rule with only these clusters (K',), in this order."""
+
+
+@dataclass(frozen=True)
+class MixtureRule:
+    """The posterior of a mixture of Gaussians."""
+
+    mixture: Gaussians
+
+    def log_probabilities(self, points: Tensor) -> Tensor:
+        return expectation(points.double(), self.mixture)[0]
+
+    def log_likelihood(self, points: Tensor) -> Tensor:
+        """Log-density of each point: (M, D) -> (M,)."""
+        return expectation(points.double(), self.mixture)[1]
+
+    def select(self, clusters: Tensor) -> "MixtureRule":
+        log_weight, mean, log_scale = (part[clusters] for part in self.mixture)
+        return MixtureRule(Gaussians(log_weight.log_softmax(0), mean, log_scale))
+
+
+@dataclass(frozen=True)
+class ReplayRule:
+    """The steps of the loop, taken again from what each of them kept.
+
+    A point is offered to the clusters in the order in which they were found; the probability of a
+    cluster is that of being claimed by it and by none before (stick breaking).
+    """
+
+    system: Sequential
+    commits: tuple[Commit, ...]
+    clusters: Tensor  # (K,), which of the commits, in which order
+
+    @classmethod
+    def of(cls, system: Sequential, commits: tuple[Commit, ...]) -> "ReplayRule":
+        """The rule of all commits, in float64 and with its own copy of the network.
+
+        In float32 the last digits of a logit depend on how many points share a matrix product, and
+        a rule must not depend on the chunk.
+        """
+        exact = tuple(
+            replace(commit, memory=tuple(part.double() for part in commit.memory))
+            for commit in commits
+        )
+        clusters = torch.arange(len(commits), device=commits[0].joined.device)
+        return cls(deepcopy(system).double(), exact, clusters)
+
+    @no_grad()
+    def log_probabilities(self, points: Tensor) -> Tensor:
+        points = points.double()[None]
+        memberships = [self.system.replay(points, commit)[0] for commit in self.commits]
+        turns = stick_breaking(torch.stack(memberships, -1))
+        return turns[:, self.clusters].log_softmax(-1)
+
+    def select(self, clusters: Tensor) -> "ReplayRule":
+        return replace(self, clusters=self.clusters[clusters])

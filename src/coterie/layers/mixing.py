@@ -1,0 +1,88 @@
+"""IntraCM: points mixed through reference vectors by unrolled EM (AMCP, appendix B)."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from coterie.functional.attention import attention
+from coterie.functional.mixing import EStep, kernel_scores, mixing_means, mixing_weights
+from coterie.layers.mlp import mlp
+
+
+class IntraCM(nn.Module):
+    """Intra-cluster mixing in two halves, linear in the number of points.
+
+    `gather` runs T EM steps between the points' keys and R references, lets the resulting slots
+    read the points' values and one another; `read` brings the slots back to the points.
+    """
+
+    def __init__(
+        self, width: int, heads: int, references: int, em_steps: int, e_step: EStep
+    ) -> None:
+        super().__init__()
+        self.heads, self.em_steps, self.e_step = heads, em_steps, e_step
+        head_width = width // heads
+        self.references = nn.Parameter(torch.randn(heads, references, head_width))
+        self.log_weight = nn.Parameter(torch.zeros(heads, references))
+        self.log_temperature = nn.Parameter(torch.full((heads, 1, 1), -0.25 * math.log(head_width)))
+        if e_step != "column":
+            self.log_prior_share = nn.Parameter(torch.full((heads, references, 1), -5.0))
+        self.norm_points = nn.LayerNorm(width)
+        self.key_value = nn.Linear(width, 2 * width)
+        self.slot_in = nn.Linear(width + heads, width)
+        self.norm_slot_in = nn.LayerNorm(width)
+        self.norm_slots = nn.LayerNorm(width)
+        self.slot_qkv = nn.Linear(width, 3 * width)
+        self.slot_out = nn.Linear(width, width)
+        self.slot_mlp = mlp([width, width, width])
+        self.norm_read = nn.LayerNorm(width)
+        self.read_query = nn.Linear(width, width)
+        self.read_key_value = nn.Linear(width, 2 * width)
+        self.read_out = nn.Linear(width, width)
+        self.norm_mlp = nn.LayerNorm(width)
+        self.mlp = mlp([width, 2 * width, width])
+
+    def gather(self, x: Tensor, mask: Tensor) -> Tensor:
+        """The set as the references see it: x (B, N, C), mask (B, N) -> slots (B, R, C)."""
+        keys, values = self.key_value(self.norm_points(x)).chunk(2, -1)
+        keys, values = self._split(keys), self._split(values)  # (B, H, N, c)
+        per_head = mask[:, None, :].expand(-1, self.heads, -1)  # (B, H, N)
+        n_points = mask.sum(1).clamp_min(1).to(x.dtype)[:, None, None, None]
+        references = self.references.expand(len(x), -1, -1, -1)  # (B, H, R, c)
+        weights = self._weights(keys, references, per_head)
+        for _ in range(self.em_steps):
+            references = self._means(keys, weights, n_points)
+            weights = self._weights(keys, references, per_head)
+
+        mass = weights.sum(-2)  # (B, H, R)
+        seen = weights.transpose(-1, -2) @ values / (mass[..., None] + 1e-6 * n_points)
+        share = (mass / n_points[..., 0]).clamp_min(1e-6).log().transpose(1, 2)  # (B, R, H)
+        slots = seen.transpose(1, 2).flatten(2)  # (B, R, C)
+        slots = self.norm_slot_in(self.slot_in(torch.cat([slots, share], -1)))
+        queries, keys, values = self.slot_qkv(self.norm_slots(slots)).chunk(3, -1)
+        slots = slots + self.slot_out(attention(queries, keys, values, self.heads))
+        return slots + self.slot_mlp(slots)
+
+    def read(self, x: Tensor, slots: Tensor) -> Tensor:
+        """Point by point: x (B, N, C), slots (B, R, C) -> (B, N, C)."""
+        keys, values = self.read_key_value(self.norm_read(slots)).chunk(2, -1)
+        queries = self.read_query(self.norm_points(x))
+        x = x + self.read_out(attention(queries, keys, values, self.heads))
+        return x + self.mlp(self.norm_mlp(x))
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x (B, N, C), mask (B, N) -> (B, N, C)."""
+        return self.read(x, self.gather(x, mask))
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def _weights(self, keys: Tensor, references: Tensor, mask: Tensor) -> Tensor:
+        scores = kernel_scores(keys, references, self.log_weight, self.log_temperature.exp())
+        return mixing_weights(scores, mask, self.e_step)
+
+    def _means(self, keys: Tensor, weights: Tensor, n_points: Tensor) -> Tensor:
+        if self.e_step == "column":  # each reference has mass 1: the plain mean of eq. 25
+            return weights.transpose(-1, -2) @ keys
+        return mixing_means(keys, weights, self.references, self.log_prior_share.exp(), n_points)

@@ -1,0 +1,94 @@
+"""What a system offers: the sequential contract, and the states that pass through it."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
+
+import torch
+from torch import Generator, Tensor
+
+from coterie.data.batch import SetBatch
+from coterie.functional.em import Gaussians
+
+
+@dataclass(frozen=True)
+class Commit:
+    """What one step decides for each of B sets: some points join a cluster.
+
+    joined: (B, N) bool, the points that join; never one that was assigned before.
+    membership_logits: (B, N), the network's belief; -inf for points that were assigned before.
+    memory: the reductions of the step, each (B, ...); with them the step can be replayed.
+    gaussian: mean and log_scale (B, 1, D) of the cluster where the system has such a density.
+    """
+
+    joined: Tensor
+    membership_logits: Tensor
+    memory: tuple[Tensor, ...]
+    gaussian: Gaussians | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the sequential loop stands.
+
+    batch: the sets; remaining: (B, N) bool, points without a cluster; commits: the steps so far;
+    encoded: whatever the system computed once at the start.
+    """
+
+    batch: SetBatch
+    remaining: Tensor
+    commits: tuple[Commit, ...] = ()
+    encoded: Any = None
+
+    def after(self, commit: Commit) -> "State":
+        """The state once a commit has been carried out."""
+        remaining = self.remaining & ~commit.joined
+        return replace(self, remaining=remaining, commits=(*self.commits, commit))
+
+
+class Sequential(Protocol):
+    """A system that finds clusters one after another."""
+
+    name: ClassVar[str]
+    regions: ClassVar[tuple[str, ...]]  # the methods that are worth compiling in training
+
+    @property
+    def config(self) -> Any:
+        """The frozen dataclass the network was built from."""
+
+    def double(self) -> Self:
+        """The system itself, its weights now in float64 (as nn.Module has it)."""
+
+    def start(self, batch: SetBatch) -> State:
+        """The state before the first step."""
+
+    def step(self, state: State, generator: Generator | None = None) -> Commit:
+        """The next cluster of every set."""
+
+    def finished(self, state: State) -> Tensor:
+        """(B,) bool: the sets in which nothing is left to find."""
+
+    def replay(self, points: Tensor, commit: Commit) -> Tensor:
+        """Membership logits of any points (B, M, D) in a step that was taken: (B, M)."""
+
+    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+        """The training loss of a labelled batch, a scalar."""
+
+
+def nothing_left(state: State) -> Tensor:
+    """The common end: no point remains, or the last step found none to take. (B,) bool."""
+    done = ~state.remaining.any(1)
+    if state.commits:
+        done = done | ~state.commits[-1].joined.any(1)
+    return done
+
+
+def everything_remains(batch: SetBatch, encoded: Any = None) -> State:
+    """The common start: every valid point is still to be assigned."""
+    return State(batch, batch.mask, encoded=encoded)
+
+
+def require_labels(batch: SetBatch) -> Tensor:
+    """The labels of a batch that is trained on."""
+    if batch.labels is None:
+        raise ValueError("training needs labelled sets, this batch has no labels")
+    return torch.where(batch.mask, batch.labels, -1)

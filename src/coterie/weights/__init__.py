@@ -1,0 +1,1 @@
+"""Trained models: the file format, and the ones that ship with the package."""

@@ -1,0 +1,56 @@
+"""The models that ship with the package, by name."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from torch import nn
+
+from coterie.weights.format import Card, WeightsError, load_card, load_system
+
+FOLDER = Path(__file__).parent
+SUFFIX = ".safetensors"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A shipped model: its name, its card, where its file and its page are, its size in bytes."""
+
+    name: str
+    card: Card
+    path: Path
+    page: Path
+    size: int
+
+
+def models() -> list[Model]:
+    """The models that ship with the package."""
+    return [
+        Model(path.stem, load_card(path), path, path.with_suffix(".md"), path.stat().st_size)
+        for path in sorted(FOLDER.glob(f"*{SUFFIX}"))
+    ]
+
+
+def find(weights: str | Path) -> Path:
+    """The file behind a shipped model's name or a path."""
+    shipped = FOLDER / f"{weights}{SUFFIX}"
+    if shipped.is_file():
+        return shipped
+    path = Path(weights)
+    if path.suffix == SUFFIX:
+        return path
+    names = ", ".join(sorted(path.stem for path in FOLDER.glob(f"*{SUFFIX}")))
+    raise WeightsError(f"no model {str(weights)!r}; shipped: {names}; or give a {SUFFIX} file")
+
+
+def open_model(weights: str | Path) -> tuple[nn.Module, Card]:
+    """A trained system and its card, by shipped name or path; shared, so not to be trained."""
+    path = find(weights)
+    if not path.is_file():
+        raise WeightsError(f"no weights file at {path}")
+    return _open(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _open(path: Path, modified: int) -> tuple[nn.Module, Card]:
+    return load_system(path)

@@ -1,0 +1,104 @@
+"""Weights on disk: safetensors with everything needed to use them in the header.
+
+Nothing is ever unpickled. The header's `coterie` entry is JSON: the system's name and settings,
+what input the network was trained on, and where the weights come from.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from coterie.systems.registry import build, settings_of
+
+FORMAT_VERSION = 1
+
+
+class WeightsError(ValueError):
+    """A weights file that is missing, damaged or of another kind."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a weights file says of itself.
+
+    system, settings: build the network again; trained_on: the prior in words; provenance: preset,
+    seed, steps and the like.
+    """
+
+    system: str
+    settings: dict[str, Any]
+    trained_on: str = ""
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> int:
+        """The width of the input that the network reads."""
+        return int(self.settings["columns"])
+
+
+def save_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
+    """Write tensors and a JSON header; the file appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    save_file(contiguous, partial, metadata={"coterie": json.dumps(header)})
+    partial.replace(path)
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read tensors and the JSON header, or say which file is at fault and why."""
+    if not path.is_file():
+        raise WeightsError(f"no weights file at {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads((file.metadata() or {}).get("coterie", "null"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise WeightsError(f"{path} is damaged or no safetensors file: {error}") from error
+    if not isinstance(header, dict):
+        raise WeightsError(f"{path} is a safetensors file, but not one of coterie's")
+    if header.get("version") not in range(1, FORMAT_VERSION + 1):
+        raise WeightsError(
+            f"{path} has format {header.get('version')!r}, this coterie reads up to"
+            f" {FORMAT_VERSION}: it may be newer"
+        )
+    return tensors, header
+
+
+def save_system(path: Path, system: nn.Module, card: Card) -> None:
+    """Write a system's weights with its card in the header."""
+    save_tensors(path, system.state_dict(), {"version": FORMAT_VERSION, "card": asdict(card)})
+
+
+def load_card(path: Path) -> Card:
+    """Only the card of a weights file."""
+    return _card(path, load_tensors(path)[1])
+
+
+def load_system(path: Path) -> tuple[nn.Module, Card]:
+    """The system of a weights file, ready for inference, and its card."""
+    tensors, header = load_tensors(path)
+    card = _card(path, header)
+    try:
+        system = build(card.system, card.settings)
+        system.load_state_dict(tensors)
+    except (ValueError, RuntimeError, TypeError) as error:
+        raise WeightsError(f"{path} does not fit its own header: {error}") from error
+    return system.eval().requires_grad_(False), card
+
+
+def make_card(system: Any, *, trained_on: str = "", **provenance: Any) -> Card:
+    """The card of a system in memory."""
+    return Card(system.name, settings_of(system), trained_on, dict(provenance))
+
+
+def _card(path: Path, header: dict[str, Any]) -> Card:
+    try:
+        return Card(**header["card"])
+    except (KeyError, TypeError) as error:
+        raise WeightsError(f"{path} has no readable card: {error}") from error

@@ -1,0 +1,195 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logsumexp
+from scipy.stats import norm
+from torch import Tensor
+
+from coterie.functional.em import Gaussians
+from coterie.inference.consolidate import cheapest_removal, complexity, consolidate
+from coterie.inference.rules import MixtureRule
+from coterie.metrics import ari
+
+
+def log_likelihood(points: Tensor, mixture: Gaussians) -> float:
+    """Of all points under a mixture, in scipy's words."""
+    density = norm.logpdf(points[:, None], mixture.mean, mixture.log_scale.exp()).sum(-1)
+    return float(logsumexp(density + mixture.log_weight.numpy(), axis=1).sum())
+
+
+def without(mixture: Gaussians, victim: int) -> Gaussians:
+    kept = [j for j in range(len(mixture.log_weight)) if j != victim]
+    weight = mixture.log_weight[kept].exp()
+    return Gaussians((weight / weight.sum()).log(), mixture.mean[kept], mixture.log_scale[kept])
+
+
+def with_merged(mixture: Gaussians, pair: tuple[int, int]) -> Gaussians:
+    """Two components replaced by one with the mean and the variance of what both describe."""
+    kept = [j for j in range(len(mixture.log_weight)) if j not in pair]
+    pair = list(pair)
+    weight = mixture.log_weight[pair].exp()
+    share = (weight / weight.sum())[:, None]
+    mean = (share * mixture.mean[pair]).sum(0)
+    second_moment = (2 * mixture.log_scale[pair]).exp() + mixture.mean[pair] ** 2
+    variance = (share * second_moment).sum(0) - mean**2
+    return Gaussians(
+        torch.cat([mixture.log_weight[kept], weight.sum().log()[None]]),
+        torch.cat([mixture.mean[kept], mean[None]]),
+        torch.cat([mixture.log_scale[kept], 0.5 * variance.log()[None]]),
+    )
+
+
+def overlapping(seed: int, n_clusters: int = 4) -> tuple[Tensor, Gaussians]:
+    """A mixture whose components share their points, and points drawn at random."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    mixture = Gaussians(
+        normal(n_clusters).log_softmax(0), normal(n_clusters, 2), 0.2 * normal(n_clusters, 2)
+    )
+    return normal(40, 2), mixture
+
+
+def truth(blobs) -> tuple[Tensor, Tensor]:
+    return torch.tensor(blobs.points), torch.tensor(blobs.labels)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cheapest_removal_is_the_least_of_all_drops_and_merges(seed):
+    points, mixture = overlapping(seed)
+    before = log_likelihood(points, mixture)
+    drops = [before - log_likelihood(points, without(mixture, j)) for j in range(4)]
+    merges = [
+        before - log_likelihood(points, with_merged(mixture, pair))
+        for pair in itertools.combinations(range(4), 2)
+    ]
+    assert cheapest_removal(points, mixture).cost == pytest.approx(min(drops + merges), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cost_of_a_removal_is_what_the_log_likelihood_loses(seed):
+    points, mixture = overlapping(seed)
+    removal = cheapest_removal(points, mixture)
+    lost = log_likelihood(points, mixture) - log_likelihood(points, removal.mixture)
+    assert len(removal.mixture.log_weight) == 3
+    assert removal.cost == pytest.approx(lost, abs=1e-8)
+
+
+def two_groups(weight: list[float], mean: list[list[float]]) -> tuple[Tensor, Gaussians]:
+    """Standard normal points around (0, 0) and (6, 0), and a mixture of unit Gaussians."""
+    points, _ = overlapping(0)
+    points[:20, 0] += 6
+    log_weight = torch.tensor(weight, dtype=torch.float64).log()
+    means = torch.tensor(mean, dtype=torch.float64)
+    return points, Gaussians(log_weight, means, torch.zeros_like(means))
+
+
+def test_a_component_that_describes_nothing_is_dropped():
+    points, mixture = two_groups([0.4, 0.2, 0.4], [[0, 0], [30, 30], [6, 0]])
+    removal = cheapest_removal(points, mixture)
+    assert removal.cost == pytest.approx(40 * math.log(0.8))  # a gain: the others get its weight
+    assert removal.mixture.mean.tolist() == [[0, 0], [6, 0]]
+    assert removal.mixture.log_weight.exp().tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_two_halves_of_a_cluster_are_merged():
+    points, mixture = two_groups([0.25, 0.5, 0.25], [[0, 0], [6, 0], [0, 0]])
+    removal = cheapest_removal(points, mixture)
+    assert removal.cost == pytest.approx(0, abs=1e-8)
+    assert removal.mixture.mean.tolist() == [[6, 0], [0, 0]]
+    assert removal.mixture.log_weight.exp().tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_a_parameter_costs_half_a_log_of_the_points_behind_it():
+    _, mixture = overlapping(1, n_clusters=2)
+    mixture = mixture._replace(log_weight=torch.tensor([0.25, 0.75], dtype=torch.float64).log())
+    means_and_variances = 4 * 0.5 * (math.log(25) + math.log(75))
+    weights = 2 * 0.5 * math.log(100)
+    assert complexity(mixture, 100) == pytest.approx(means_and_variances + weights)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_truth_split_in_two_is_put_together_again(blobs, axis):
+    points, labels = truth(blobs)
+    centre = torch.stack([points[labels == j].mean(0) for j in range(3)])
+    half = (points[:, axis] > centre[labels, axis]).long()
+    mixture = consolidate(points, labels + 3 * half, 6)
+    found = MixtureRule(mixture).log_probabilities(points).argmax(1)
+    assert len(mixture.log_weight) == 3
+    assert ari(blobs.labels, found) == 1
+
+
+@pytest.mark.parametrize("size", [2, 5, 50])
+def test_a_real_cluster_is_never_taken_back(blobs, size):
+    points, labels = truth(blobs)
+    kept = (labels < 2) | ((labels == 2).cumsum(0) <= size)
+    mixture = consolidate(points[kept], labels[kept], 3)
+    assert len(mixture.log_weight) == 3
+    assert sorted((mixture.log_weight.exp() * kept.sum()).round().int().tolist()) == [
+        size,
+        100,
+        150,
+    ]
+
+
+def test_without_removal_every_cluster_stays(blobs):
+    points, labels = truth(blobs)
+    mixture = consolidate(points, labels + 3 * (points[:, 0] > 0), 6, remove=False)
+    assert len(mixture.log_weight) == 6
+
+
+def test_em_makes_the_partition_likelier(blobs):
+    points, labels = truth(blobs)
+    wrong = torch.where(torch.arange(len(labels)) % 7 == 0, (labels + 1) % 3, labels)
+    first, later = (consolidate(points, wrong, 3, em_steps=n, remove=False) for n in (0, 5))
+    assert log_likelihood(points, later) > log_likelihood(points, first) + 10
+
+
+def test_points_without_a_cluster_count_once_there_are_clusters(blobs):
+    points, labels = truth(blobs)
+    some_left_over = torch.where(torch.arange(len(labels)) % 5 == 0, -1, labels)
+    mixture = consolidate(points, some_left_over, 3)
+    assert sorted((mixture.log_weight.exp() * 300).round().int().tolist()) == [50, 100, 150]
+
+
+def test_a_cluster_of_one_point_does_not_collapse(blobs):
+    points, labels = truth(blobs)
+    points, labels = (
+        torch.cat([points, points.new_tensor([[0.0, -9.0]])]),
+        torch.cat([labels, labels.new_tensor([3])]),
+    )
+    mixture = consolidate(points, labels, 4)
+    lonely = mixture.mean[:, 1].argmin()
+    assert len(mixture.log_weight) == 4
+    assert (mixture.log_scale[lonely].exp() > 0.1).all()
+
+
+def test_a_cluster_for_every_point_is_far_too_many():
+    points = torch.tensor(np.random.default_rng(0).normal(size=(12, 2)))
+    mixture = consolidate(points, torch.arange(12), 12)
+    assert all(torch.isfinite(part).all() for part in mixture)
+
+
+def test_one_point_and_equal_points_are_one_cluster():
+    for points in (torch.zeros(1, 2), torch.ones(9, 2)):
+        mixture = consolidate(points, torch.zeros(len(points), dtype=torch.long), 1)
+        assert mixture.mean.tolist() == points[:1].tolist()
+        assert torch.isfinite(mixture.log_scale).all()
+
+
+def test_equal_points_in_two_clusters_become_one():
+    mixture = consolidate(torch.ones(8, 2), torch.arange(8) % 2, 2)
+    assert len(mixture.log_weight) == 1
+
+
+def test_input_is_left_alone(blobs):
+    points, labels = truth(blobs)
+    before = points.clone(), labels.clone()
+    consolidate(points, labels, 3)
+    assert torch.equal(points, before[0])
+    assert torch.equal(labels, before[1])

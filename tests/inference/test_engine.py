@@ -1,0 +1,226 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from coterie.data.batch import SetBatch
+from coterie.functional.em import Gaussians
+from coterie.inference.engine import (
+    Assignment,
+    InferenceConfig,
+    apply,
+    claimed_labels,
+    cluster_points,
+    network_mixture,
+    occupied_by_size,
+)
+from coterie.metrics import ari
+from coterie.systems.protocol import Commit, State, everything_remains, nothing_left
+
+BOTH = pytest.mark.parametrize("consolidate", [True, False])
+CENTRES = torch.tensor([[-4.0, -2.0], [4.0, -2.0], [0.0, 5.0], [50.0, 50.0]])
+
+
+class Nearest:
+    """A system without a density: each step claims the points nearest to the next centre."""
+
+    name = "nearest"
+    config = None
+
+    def double(self) -> "Nearest":
+        return self
+
+    def start(self, batch: SetBatch) -> State:
+        return everything_remains(batch)
+
+    def step(self, state: State, generator: torch.Generator | None = None) -> Commit:
+        memory = (torch.tensor([len(state.commits)]),)
+        logits = self.replay(state.batch.points, Commit(state.remaining, torch.empty(0), memory))
+        logits = torch.where(state.remaining, logits, -torch.inf)
+        return Commit(logits > 0, logits, memory)
+
+    def finished(self, state: State) -> Tensor:
+        return nothing_left(state) | torch.tensor(len(state.commits) == len(CENTRES))
+
+    def replay(self, points: Tensor, commit: Commit) -> Tensor:
+        distance = (points[..., None, :] - CENTRES.to(points)).norm(dim=-1)  # (B, M, K)
+        return torch.where(distance.argmin(-1) == commit.memory[0], 10.0, -10.0)
+
+
+def as_float32(blobs):
+    return blobs.points.astype(np.float32)
+
+
+def run(system, points, *, seed=0, **settings):
+    return cluster_points(system, points, InferenceConfig(**settings), np.random.RandomState(seed))
+
+
+@BOTH
+def test_finds_the_blobs(shipped_dac, blobs, consolidate):
+    clustering = run(shipped_dac, as_float32(blobs), consolidate=consolidate).clustering
+    assert clustering.n_clusters == 3
+    assert ari(blobs.labels, clustering.labels) == 1
+
+
+@BOTH
+def test_clusters_are_numbered_by_falling_size(shipped_dac, blobs, consolidate):
+    points = as_float32(blobs)[::-1]  # the smallest blob comes first
+    clustering = run(shipped_dac, points.copy(), consolidate=consolidate).clustering
+    assert np.bincount(clustering.labels).tolist() == [150, 100, 50]
+
+
+@BOTH
+def test_probabilities_belong_to_the_labels(shipped_dac, blobs, consolidate):
+    clustering = run(shipped_dac, as_float32(blobs), consolidate=consolidate).clustering
+    assert (clustering.probabilities.argmax(1) == clustering.labels).all()
+    np.testing.assert_allclose(clustering.probabilities.sum(1), 1, rtol=1e-12)
+
+
+@BOTH
+def test_permuting_the_points_permutes_the_labels(shipped_dac, blobs, consolidate):
+    order = np.random.default_rng(0).permutation(300)
+    points = as_float32(blobs)
+    labels = run(shipped_dac, points, consolidate=consolidate).clustering.labels
+    permuted = run(shipped_dac, points[order], consolidate=consolidate).clustering.labels
+    assert (permuted == labels[order]).all()
+
+
+@BOTH
+@pytest.mark.parametrize("context_size", [60, 10_000])
+def test_the_rule_repeats_the_labels(shipped_dac, blobs, consolidate, context_size):
+    config = InferenceConfig(consolidate=consolidate, context_size=context_size)
+    # Points between the blobs as well, where the rule is in doubt.
+    between = np.random.default_rng(0).uniform(-5, 6, (100, 2))
+    points = np.concatenate([blobs.points, between]).astype(np.float32)
+    clustering, rule = cluster_points(shipped_dac, points, config, np.random.RandomState(0))
+    again = apply(rule, points, config)
+    assert (again.labels == clustering.labels).all()
+    np.testing.assert_allclose(again.probabilities, clustering.probabilities, atol=1e-12)
+
+
+@BOTH
+def test_a_context_smaller_than_the_set_labels_all_of_it(shipped_dac, blobs, consolidate):
+    clustering = run(
+        shipped_dac, as_float32(blobs), consolidate=consolidate, context_size=150
+    ).clustering
+    assert ari(blobs.labels, clustering.labels) == 1
+    offered = clustering.steps[0].offered
+    assert len(offered) == len(set(offered)) == 150
+    assert offered.max() > 150  # drawn from everywhere
+    for step in clustering.steps:
+        assert len(set(blobs.labels[step.claimed])) == 1
+
+
+def test_the_context_is_drawn_by_the_random_state(shipped_dac, blobs):
+    points = as_float32(blobs)
+
+    def drawn(seed):
+        return run(shipped_dac, points, seed=seed, context_size=100).clustering.steps[0].offered
+
+    assert (drawn(1) == drawn(1)).all()
+    assert (drawn(1) != drawn(2)).any()
+
+
+@BOTH
+def test_the_same_call_gives_the_same_bits(shipped_dac, blobs, consolidate):
+    first, second = (
+        run(shipped_dac, as_float32(blobs), consolidate=consolidate).clustering for _ in range(2)
+    )
+    assert (first.labels == second.labels).all()
+    assert (first.probabilities == second.probabilities).all()
+    assert first.log_likelihood == second.log_likelihood
+
+
+@BOTH
+def test_chunks_do_not_matter(shipped_dac, blobs, consolidate):
+    points = as_float32(blobs)
+    whole = run(shipped_dac, points, consolidate=consolidate).clustering
+    chunks = run(shipped_dac, points, consolidate=consolidate, chunk_size=7).clustering
+    assert (chunks.labels == whole.labels).all()
+    np.testing.assert_allclose(chunks.probabilities, whole.probabilities, rtol=0, atol=1e-12)
+
+
+def test_a_system_without_a_density_keeps_its_own_word(blobs):
+    clustering = run(Nearest(), as_float32(blobs)).clustering
+    assert ari(blobs.labels, clustering.labels) == 1
+    assert clustering.log_likelihood is None
+
+
+def test_a_step_that_claims_nothing_leaves_no_cluster(blobs):
+    points = np.concatenate([as_float32(blobs), CENTRES[:3].numpy()])
+    clustering = run(Nearest(), points, max_steps=10).clustering
+    assert clustering.n_clusters == len(clustering.steps) == 3
+
+
+def test_points_left_over_get_the_cluster_of_the_rule(blobs):
+    clustering = run(Nearest(), as_float32(blobs), max_steps=2).clustering
+    assert clustering.n_clusters == 2
+    assert len(clustering.labels) == 300
+    assert sum(len(step.claimed) for step in clustering.steps) == 250
+
+
+def test_steps_tell_what_was_offered_and_claimed(blobs):
+    steps = run(Nearest(), as_float32(blobs)).clustering.steps
+    assert [len(step.offered) for step in steps] == [300, 150, 50]
+    assert [len(step.claimed) for step in steps] == [150, 100, 50]
+    for step in steps:
+        sure = step.offered[step.probabilities > 0.5]
+        assert (sure == step.claimed).all()
+
+
+def test_every_point_is_claimed_once(shipped_dac, blobs):
+    steps = run(shipped_dac, as_float32(blobs)).clustering.steps
+    claimed = np.concatenate([step.claimed for step in steps])
+    assert len(claimed) == len(set(claimed))
+
+
+def test_log_likelihood_is_the_mean_over_the_points(shipped_dac, blobs):
+    points = as_float32(blobs)
+    clustering, rule = run(shipped_dac, points)
+    expected = rule.log_likelihood(torch.from_numpy(points)).mean()
+    assert clustering.log_likelihood == pytest.approx(float(expected))
+
+
+def test_consolidation_does_not_lower_the_log_likelihood(shipped_dac, blobs):
+    own, consolidated = (
+        run(shipped_dac, as_float32(blobs), consolidate=choice).clustering.log_likelihood
+        for choice in (False, True)
+    )
+    assert consolidated >= own
+
+
+def test_a_network_that_claims_nothing_is_refused(shipped_dac, blobs):
+    points = np.full_like(as_float32(blobs), 1e30)
+    with pytest.raises(ValueError, match="claims no point"):
+        run(shipped_dac, points)
+
+
+def commit(joined: list[int], mean: float = 0.0) -> Commit:
+    where = torch.tensor([joined], dtype=torch.bool)
+    gaussian = Gaussians(torch.zeros(1, 1), torch.full((1, 1, 2), mean), torch.zeros(1, 1, 2))
+    return Commit(where, torch.zeros(where.shape), (), gaussian)
+
+
+def test_claimed_labels_number_the_steps():
+    commits = (commit([0, 1, 0, 0]), commit([1, 0, 0, 1]))
+    assert claimed_labels(commits).tolist() == [[1, 0, -1, 1]]
+
+
+def test_network_mixture_weighs_its_gaussians_by_size():
+    mixture = network_mixture((commit([1], 2.0), commit([1], 5.0)), torch.tensor([3, 1]))
+    assert mixture.log_weight.exp().tolist() == pytest.approx([0.75, 0.25])
+    assert mixture.mean.tolist() == [[2.0, 2.0], [5.0, 5.0]]
+
+
+def test_occupied_clusters_come_largest_first():
+    found = Assignment(np.array([3, 3, 1, 0, 3, 1]), np.zeros((6, 5)))
+    assert occupied_by_size(found).tolist() == [3, 1, 0]
+
+
+def test_results_are_frozen(shipped_dac, blobs):
+    clustering = run(shipped_dac, as_float32(blobs)).clustering
+    with pytest.raises(AttributeError):
+        clustering.labels = None
+    assert replace(clustering, warnings=("mind",)).warnings == ("mind",)

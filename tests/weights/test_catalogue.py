@@ -1,0 +1,65 @@
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from coterie.weights.catalogue import find, models, open_model
+from coterie.weights.format import WeightsError, load_card, make_card, save_system
+
+
+def test_the_shipped_models_are_listed():
+    assert "dac-mog2d" in [model.name for model in models()]
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda model: model.name)
+def test_a_shipped_model_opens_and_says_what_it_is(model):
+    system, card = open_model(model.name)
+    assert card == model.card == load_card(model.path)
+    assert system.config.columns == card.columns
+    assert card.trained_on
+    assert all(torch.isfinite(value).all() for value in system.state_dict().values())
+    assert model.size == model.path.stat().st_size
+
+
+def test_a_model_is_found_by_name_and_by_path(tmp_path):
+    shipped = find("dac-mog2d")
+    assert shipped.is_file()
+    assert find(Path("dac-mog2d")) == shipped
+    assert find(str(shipped)) == shipped
+    assert find(tmp_path / "mine.safetensors") == tmp_path / "mine.safetensors"
+
+
+def test_unknown_name_is_refused_with_the_shipped_ones():
+    with pytest.raises(WeightsError, match=r"no model 'dac-mog3d'; shipped: .*dac-mog2d"):
+        open_model("dac-mog3d")
+
+
+def test_missing_file_is_refused_by_name(tmp_path):
+    path = tmp_path / "mine.safetensors"
+    with pytest.raises(WeightsError, match=r"no weights file at .*mine\.safetensors"):
+        open_model(path)
+
+
+def test_damaged_file_is_refused_by_name(tmp_path):
+    path = tmp_path / "mine.safetensors"
+    content = find("dac-mog2d").read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(WeightsError, match=r"mine\.safetensors is damaged"):
+        open_model(path)
+
+
+def test_a_model_is_read_once():
+    assert open_model("dac-mog2d")[0] is open_model("dac-mog2d")[0]
+
+
+def test_a_file_that_changed_is_read_again(tmp_path, small_dac):
+    path = tmp_path / "mine.safetensors"
+    shutil.copy(find("dac-mog2d"), path)
+    os.utime(path, (0, 0))
+    before, _ = open_model(path)
+    save_system(path, small_dac, make_card(small_dac))
+    after, _ = open_model(path)
+    assert before.config.width == 128
+    assert after.config.width == small_dac.config.width

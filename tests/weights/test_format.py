@@ -1,0 +1,151 @@
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from coterie.weights.format import (
+    FORMAT_VERSION,
+    Card,
+    WeightsError,
+    load_card,
+    load_system,
+    load_tensors,
+    make_card,
+    save_system,
+    save_tensors,
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "weights.safetensors"
+
+
+@pytest.fixture
+def written(path, small_dac):
+    """A weights file that is in order."""
+    save_system(path, small_dac, make_card(small_dac, trained_on="toys", seed=3))
+    return path
+
+
+def refused(why: str):
+    """The file must be refused by its name, and for this reason."""
+    return pytest.raises(WeightsError, match=rf"weights\.safetensors (?s:.*){why}")
+
+
+def test_a_system_comes_back_with_its_weights_and_its_card(written, small_dac):
+    system, card = load_system(written)
+    for name, value in small_dac.state_dict().items():
+        assert torch.equal(system.state_dict()[name], value)
+    assert system.config == small_dac.config
+    assert card == Card("dac", asdict(small_dac.config), "toys", {"seed": 3})
+
+
+def test_a_loaded_system_is_ready_for_inference(written):
+    system, _ = load_system(written)
+    assert not system.training
+    assert not any(parameter.requires_grad for parameter in system.parameters())
+
+
+def test_a_card_can_be_read_alone(written, small_dac):
+    assert load_card(written).settings == asdict(small_dac.config)
+
+
+def test_tensors_of_any_layout_come_back(path):
+    tensors = {"turned": torch.arange(6).view(2, 3).T, "learnt": torch.ones(2, requires_grad=True)}
+    save_tensors(path, tensors, {"version": FORMAT_VERSION})
+    found, header = load_tensors(path)
+    assert found["turned"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert found["learnt"].tolist() == [1, 1]
+    assert header == {"version": FORMAT_VERSION}
+
+
+def test_folders_are_made_and_no_partial_file_stays(tmp_path):
+    path = tmp_path / "a" / "b" / "weights.safetensors"
+    save_tensors(path, {"x": torch.zeros(1)}, {})
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_failed_write_leaves_the_old_file(written, small_dac, monkeypatch):
+    def full_disk(*_, **__):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("coterie.weights.format.save_file", full_disk)
+    before = written.read_bytes()
+    with pytest.raises(OSError, match="no space"):
+        save_system(written, small_dac, make_card(small_dac))
+    assert written.read_bytes() == before
+
+
+def test_missing_file(path):
+    with pytest.raises(WeightsError, match=r"no weights file at .*weights\.safetensors"):
+        load_system(path)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.999])
+def test_truncated_file(written, share):
+    content = written.read_bytes()
+    written.write_bytes(content[: int(share * len(content))])
+    with refused("is damaged"):
+        load_system(written)
+
+
+def test_file_of_another_kind(path):
+    with path.open("wb") as file:
+        np.savez(file, x=np.zeros(3))
+    with refused("is damaged or no safetensors file"):
+        load_system(path)
+
+
+@pytest.mark.parametrize("metadata", [None, {"format": "pt"}])
+def test_foreign_safetensors(path, metadata):
+    save_file({"x": torch.zeros(3)}, path, metadata=metadata)
+    with refused("not one of coterie's"):
+        load_system(path)
+
+
+def test_header_that_is_no_json(path):
+    save_file({"x": torch.zeros(3)}, path, metadata={"coterie": "{"})
+    with refused("is damaged"):
+        load_system(path)
+
+
+def test_newer_format(path):
+    save_tensors(path, {}, {"version": FORMAT_VERSION + 1})
+    with refused(f"has format {FORMAT_VERSION + 1}, .* may be newer"):
+        load_system(path)
+
+
+@pytest.mark.parametrize("header", [{}, {"card": None}, {"card": {"system": "dac"}}])
+def test_header_without_a_card(path, header):
+    save_tensors(path, {}, {"version": FORMAT_VERSION, **header})
+    with refused("has no readable card"):
+        load_system(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"system": "kmeans"},
+        {"settings": {"width": 24, "heads": 2}},
+        {"settings": {"colour": "red"}},
+        {"settings": {"width": "wide"}},
+        {"settings": None},
+    ],
+    ids=json.dumps,
+)
+def test_header_that_does_not_fit_the_weights(path, small_dac, change):
+    save_system(path, small_dac, replace(make_card(small_dac), **change))
+    with refused("does not fit its own header"):
+        load_system(path)
+
+
+def test_weights_that_are_missing_from_the_file(path, small_dac):
+    weights = small_dac.state_dict()
+    del weights["membership_head.bias"]
+    save_tensors(path, weights, {"version": FORMAT_VERSION, "card": asdict(make_card(small_dac))})
+    with refused(r"membership_head\.bias"):
+        load_system(path)
