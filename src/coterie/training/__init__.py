@@ -1,0 +1,1 @@
+"""The one trainer, what watches it, and the recipes it follows."""

@@ -1,0 +1,44 @@
+import json
+
+import pytest
+import torch
+
+from coterie.systems.registry import build, settings_of
+from coterie.training.presets import PRESETS, preset
+from coterie.weights.catalogue import models
+
+EVERY_PRESET = pytest.mark.parametrize("name", sorted(PRESETS))
+
+
+@EVERY_PRESET
+def test_a_preset_is_found_by_its_name(name):
+    assert preset(name).name == name
+
+
+def test_unknown_preset_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"unknown preset 'gpt'; known: .*dac-mog2d"):
+        preset("gpt")
+
+
+@EVERY_PRESET
+def test_a_preset_trains_the_system_for_its_prior(name):
+    recipe = preset(name)
+    config = build(recipe.system, recipe.settings).config
+    batch = recipe.prior.sample(2, torch.Generator().manual_seed(0))
+    assert config.columns == batch.points.shape[2]
+    assert config.k_max == recipe.prior.k_max
+
+
+@EVERY_PRESET
+def test_a_preset_can_be_written_down(name):
+    described = json.loads(json.dumps(preset(name).describe()))
+    assert described["name"] == name
+    assert described["prior"]["name"] == type(preset(name).prior).__name__
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda model: model.name)
+def test_a_shipped_model_follows_its_preset(model):
+    recipe = preset(model.name)
+    assert model.card.system == recipe.system
+    assert model.card.settings == settings_of(build(recipe.system, recipe.settings))
+    assert model.card.provenance["recipe"] == json.loads(json.dumps(recipe.describe()))

@@ -1,0 +1,222 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from coterie.training.trainer import (
+    CHECKPOINT,
+    WEIGHTS,
+    TrainingConfig,
+    learning_rate,
+    step_generator,
+    train,
+)
+from coterie.weights.format import WeightsError, load_system
+
+SCHEDULE = TrainingConfig(steps=100, learning_rate=2.0, warmup=10, final_share=0.1)
+
+# A run that takes its time once it has written its first checkpoint.
+SLOW_RUN = """
+import sys, time
+from pathlib import Path
+import torch
+from coterie.data.priors.mog import MixtureOfGaussians
+from coterie.training.trainer import Recipe, TrainingConfig, train
+
+class Slow:
+    def on_step(self, progress):
+        time.sleep(10 if progress.step > recipe.training.checkpoint_every else 0)
+
+torch.set_num_threads(1)
+recipe = {recipe!r}
+train(recipe, Path(sys.argv[1]), accelerator="cpu", callbacks=[Slow()])
+"""
+
+
+class Losses:
+    """Remembers what a run told its callbacks."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.losses: list[float] = []
+        self.rates: list[float] = []
+        self.ended = False
+
+    def on_step(self, progress) -> None:
+        self.steps.append(progress.step)
+        self.losses.append(progress.loss.item())
+        self.rates.append(progress.learning_rate)
+
+    def on_end(self, system) -> None:
+        self.ended = True
+
+
+class Interrupted:
+    """Ends a run right after a step."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_step(self, progress) -> None:
+        if progress.step == self.step:
+            raise KeyboardInterrupt
+
+
+def same_weights(first: nn.Module, second: nn.Module) -> bool:
+    pairs = zip(first.state_dict().values(), second.state_dict().values(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(recipe, tmp_path_factory) -> nn.Module:
+    return train(recipe, tmp_path_factory.mktemp("run"), accelerator="cpu")
+
+
+def test_learning_rate_warms_up_linearly():
+    rates = [learning_rate(step, SCHEDULE) for step in range(10)]
+    assert rates == pytest.approx([0.2 * (step + 1) for step in range(10)])
+
+
+def test_learning_rate_falls_from_its_peak_to_its_final_share():
+    rates = [learning_rate(step, SCHEDULE) for step in range(10, 101)]
+    assert rates[0] == pytest.approx(2.0)
+    assert rates[45] == pytest.approx(0.5 * (2.0 + 0.2))  # half way down the cosine
+    assert rates[-1] == pytest.approx(0.2)
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_learning_rate_needs_no_warm_up():
+    assert learning_rate(0, replace(SCHEDULE, warmup=0)) == pytest.approx(2.0)
+
+
+def test_step_generator_is_the_same_for_the_same_step():
+    first, again = (torch.rand(3, generator=step_generator(7, 11, 0, "cpu")) for _ in range(2))
+    assert torch.equal(first, again)
+
+
+def test_step_generator_is_another_for_every_seed_step_and_rank():
+    draws = {
+        torch.rand(1, generator=step_generator(seed, step, rank, "cpu")).item()
+        for seed in range(4)
+        for step in range(8)
+        for rank in range(4)
+    }
+    assert len(draws) == 4 * 8 * 4
+
+
+def test_recipe_shows_partly_filtered_sets(recipe):
+    generators = (step_generator(0, 0, 0, "cpu") for _ in range(2))
+    whole, partly = (
+        replace(recipe, partly_filtered=share).sample(generator)
+        for share, generator in zip((0.0, 1.0), generators, strict=True)
+    )
+    assert torch.equal(whole.points, partly.points)
+    assert partly.mask.sum() < whole.mask.sum()
+
+
+def test_training_lowers_the_loss(recipe, tmp_path):
+    heard = Losses()
+    longer = replace(recipe, training=replace(recipe.training, steps=80, learning_rate=5e-3))
+    train(longer, tmp_path, accelerator="cpu", callbacks=[heard])
+    assert sum(heard.losses[-10:]) < 0.7 * sum(heard.losses[:10])
+
+
+def test_callbacks_hear_of_every_step_and_of_the_end(recipe, tmp_path):
+    heard = Losses()
+    train(recipe, tmp_path, accelerator="cpu", callbacks=[heard])
+    assert heard.steps == list(range(1, 13))
+    assert heard.rates == [learning_rate(step, recipe.training) for step in range(12)]
+    assert heard.ended
+
+
+def test_training_twice_gives_the_same_bits(recipe, tmp_path, uninterrupted):
+    assert same_weights(train(recipe, tmp_path, accelerator="cpu"), uninterrupted)
+
+
+def test_another_seed_gives_other_weights(recipe, tmp_path, uninterrupted):
+    other = replace(recipe, training=replace(recipe.training, seed=1))
+    assert not same_weights(train(other, tmp_path, accelerator="cpu"), uninterrupted)
+
+
+def test_training_leaves_the_global_random_state_alone(recipe, tmp_path):
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    torch.manual_seed(5)
+    train(recipe, tmp_path, accelerator="cpu")
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_folder_receives_weights_that_open_with_their_recipe(recipe, tmp_path, uninterrupted):
+    train(recipe, tmp_path, accelerator="cpu")
+    system, card = load_system(tmp_path / WEIGHTS)
+    assert same_weights(system, uninterrupted)
+    assert card.trained_on == "toys"
+    assert card.provenance["recipe"]["training"]["steps"] == 12
+
+
+def test_a_run_that_stopped_goes_on_from_its_checkpoint(recipe, tmp_path, uninterrupted):
+    with pytest.raises(KeyboardInterrupt):
+        train(recipe, tmp_path, accelerator="cpu", callbacks=[Interrupted(8)])
+    heard = Losses()
+    resumed = train(recipe, tmp_path, resume=True, accelerator="cpu", callbacks=[heard])
+    assert heard.steps == list(range(6, 13))  # the checkpoint was written after step 5
+    assert same_weights(resumed, uninterrupted)
+
+
+def test_without_resume_a_run_begins_anew(recipe, tmp_path):
+    train(recipe, tmp_path, accelerator="cpu")
+    heard = Losses()
+    train(recipe, tmp_path, accelerator="cpu", callbacks=[heard])
+    assert heard.steps[0] == 1
+
+
+def test_resume_without_a_checkpoint_begins_anew(recipe, tmp_path, uninterrupted):
+    assert same_weights(train(recipe, tmp_path, resume=True, accelerator="cpu"), uninterrupted)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"training": TrainingConfig(steps=99)},
+        {"settings": {"width": 16, "heads": 2}},
+        {"partly_filtered": 0.0},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_resume_with_another_recipe_is_refused(recipe, tmp_path, change):
+    train(recipe, tmp_path, accelerator="cpu")
+    with pytest.raises(WeightsError, match=rf"{CHECKPOINT} was written by another recipe"):
+        train(replace(recipe, **change), tmp_path, resume=True, accelerator="cpu")
+
+
+def test_a_killed_run_resumes_to_the_bits_of_one_that_was_not(recipe, tmp_path, uninterrupted):
+    run = subprocess.Popen(
+        [sys.executable, "-c", SLOW_RUN.format(recipe=recipe), str(tmp_path)],
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+    )
+    try:
+        _wait_for(tmp_path / CHECKPOINT, run)
+    finally:
+        run.kill()
+        assert run.wait() == -signal.SIGKILL
+    assert not (tmp_path / WEIGHTS).exists()
+    heard = Losses()
+    resumed = train(recipe, tmp_path, resume=True, accelerator="cpu", callbacks=[heard])
+    assert heard.steps[0] > 1
+    assert same_weights(resumed, uninterrupted)
+
+
+def _wait_for(path: Path, run: subprocess.Popen, seconds: float = 60) -> None:
+    for _ in range(int(seconds / 0.01)):
+        if path.exists():
+            return
+        assert run.poll() is None, "the run ended before its first checkpoint"
+        time.sleep(0.01)
+    pytest.fail(f"no checkpoint within {seconds} s")
