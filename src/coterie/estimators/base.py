@@ -1,0 +1,102 @@
+"""What the estimators of all systems share."""
+
+import warnings
+from dataclasses import replace
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coterie.encoders.tabular import fit_columns
+from coterie.estimators.checks import refuse_huge, refuse_non_finite, refuse_text
+from coterie.inference.engine import Assignment, InferenceConfig, apply, cluster_points
+from coterie.weights.catalogue import open_model
+
+
+class AmortizedClusterer(ClusterMixin, BaseEstimator):
+    """A clusterer whose work was done in training: `fit` is a few forward passes."""
+
+    system: ClassVar[str]
+    weights: Any
+    consolidate: bool
+    context_size: int
+    device: str
+    random_state: Any
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "weights": [str, Path],
+        "consolidate": ["boolean"],
+        "context_size": [Interval(Integral, 1, None, closed="left")],
+        "device": [str],
+        "random_state": ["random_state"],
+    }
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Find the clusters of X (n, d); y is ignored."""
+        table = self._check(X, reset=True)
+        network, card = open_model(self.weights)
+        if card.system != self.system:
+            raise ValueError(
+                f"weights {str(self.weights)!r} are of the system {card.system!r},"
+                f" {type(self).__name__} needs {self.system!r}"
+            )
+        self._columns = fit_columns(table, card.columns)
+        notes = _notes(table.shape[1], card.columns)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
+        outcome = cluster_points(
+            network.to(self.device),  # type: ignore[arg-type]
+            self._columns(table),
+            self._inference(),
+            check_random_state(self.random_state),
+        )
+        self._rule = outcome.rule
+        self.clustering_ = replace(outcome.clustering, warnings=notes)
+        self.labels_ = outcome.clustering.labels
+        self.probabilities_ = outcome.clustering.probabilities
+        self.n_clusters_ = outcome.clustering.n_clusters
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """The cluster of each row of X (n, d), by the rule that `fit` left."""
+        return self._assign(X).labels
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The probability of each cluster for each row of X: (n, k)."""
+        return self._assign(X).probabilities
+
+    def _assign(self, X: ArrayLike) -> Assignment:
+        check_is_fitted(self)
+        table = self._check(X, reset=False)
+        return apply(self._rule, self._columns(table), self._inference())
+
+    def _inference(self) -> InferenceConfig:
+        return InferenceConfig(
+            consolidate=self.consolidate, context_size=self.context_size, device=self.device
+        )
+
+    def _check(self, X: ArrayLike, *, reset: bool) -> NDArray:
+        refuse_text(X)
+        table = validate_data(
+            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+        names = getattr(self, "feature_names_in_", None)
+        refuse_non_finite(table, names)
+        refuse_huge(table, names)
+        return table
+
+
+def _notes(given: int, width: int) -> tuple[str, ...]:
+    if given <= width:
+        return ()
+    return (
+        f"the network reads {width} columns, X has {given}: clustering its first {width}"
+        " principal components",
+    )

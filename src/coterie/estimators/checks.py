@@ -1,0 +1,53 @@
+"""Refusals that say what is wrong and where."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def refuse_text(table: Any) -> None:
+    """Raise for a data frame with columns that are not numbers, naming them."""
+    names = getattr(table, "column_names", None) or getattr(table, "columns", None)
+    if names is None or not hasattr(table, "__getitem__"):
+        return
+    text = [str(name) for name in names if np.asarray(table[name]).dtype.kind not in "biuf"]
+    if text:
+        raise ValueError(
+            f"columns that are not numbers: {', '.join(map(repr, text))}; drop or encode them first"
+        )
+
+
+# Squares of values up to this, summed over the rows of any table, stay finite in float32.
+LARGEST = 1e15
+
+
+def refuse_non_finite(table: NDArray, names: Any = None) -> None:
+    """Raise for NaN or infinity, naming the first place and how many there are."""
+    wrong = ~np.isfinite(table)
+    if not wrong.any():
+        return
+    value, place = _first(table, wrong, names)
+    kind = "NaN" if np.isnan(value) else "infinity (inf)"
+    raise ValueError(
+        f"Input X contains {kind}: {place} (values that are NaN or inf: {wrong.sum()} in all)"
+    )
+
+
+def refuse_huge(table: NDArray, names: Any = None) -> None:
+    """Raise for numbers that a network in float32 cannot compute with, naming the first place."""
+    wrong = np.abs(table) > LARGEST
+    if not wrong.any():
+        return
+    value, place = _first(table, wrong, names)
+    raise ValueError(
+        f"Input X contains {value:.3g}: {place}; numbers beyond {LARGEST:.0e} overflow in the"
+        " network, scale X down first"
+    )
+
+
+def _first(table: NDArray, wrong: NDArray, names: Any) -> tuple[float, str]:
+    """The first value that is wrong, and where it stands."""
+    row, column = np.unravel_index(np.argmax(wrong), wrong.shape)
+    name = repr(str(names[column])) if names is not None else column
+    return float(table[row, column]), f"row {row}, column {name}"

@@ -1,0 +1,62 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from coterie.estimators.checks import LARGEST, refuse_huge, refuse_non_finite, refuse_text
+
+FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+
+
+@FRAMES
+def test_text_columns_are_named(frame):
+    table = frame({"height": [1.0, 2.0], "name": ["a", "b"], "town": ["c", "d"]})
+    with pytest.raises(ValueError, match="not numbers: 'name', 'town'; drop or encode"):
+        refuse_text(table)
+
+
+@FRAMES
+def test_columns_of_numbers_pass(frame):
+    refuse_text(frame({"whole": [1, 2], "real": [0.5, 1.5], "yes": [True, False]}))
+
+
+def test_dates_are_no_numbers():
+    with pytest.raises(ValueError, match="'when'"):
+        refuse_text(pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])}))
+
+
+@pytest.mark.parametrize("table", [np.array([["a"]]), [["a"]], None, 3.0])
+def test_what_has_no_columns_is_left_to_others(table):
+    refuse_text(table)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+)
+def test_non_finite_values_are_placed_and_counted(value, kind):
+    table = np.zeros((4, 3))
+    table[2, 1] = table[3, 0] = value
+    with pytest.raises(ValueError, match=rf"contains {kind}.*: row 2, column 1 .*2 in all"):
+        refuse_non_finite(table)
+
+
+def test_non_finite_values_are_placed_by_the_name_of_the_column():
+    with pytest.raises(ValueError, match="row 0, column 'b'"):
+        refuse_non_finite(np.array([[0.0, np.nan]]), ["a", "b"])
+
+
+def test_finite_values_pass():
+    refuse_non_finite(np.array([[0.0, -1e300]]))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_huge_values_are_placed(sign):
+    table = np.zeros((4, 3))
+    table[1, 2] = sign * 1e20
+    with pytest.raises(ValueError, match=r"1e\+20: row 1, column 2; .* scale X down"):
+        refuse_huge(table)
+
+
+def test_large_values_pass():
+    refuse_huge(np.array([[LARGEST, -LARGEST]]))
