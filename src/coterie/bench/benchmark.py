@@ -1,0 +1,43 @@
+"""A benchmark: a race for every setting, and a report of them."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from coterie.bench.machine import Stopwatch, describe_machine
+from coterie.bench.methods import ours
+from coterie.bench.peers import peers
+from coterie.bench.printed import Printed
+from coterie.bench.race import Progress, hold_race
+from coterie.bench.report import Report
+from coterie.bench.sets import Setting
+
+
+def run_benchmark(
+    name: str,
+    settings: Sequence[Setting],
+    *,
+    n_sets: int,
+    n_peer_sets: int,
+    seed: int,
+    progress: Progress | None = None,
+    printed: tuple[Printed, ...] = (),
+) -> Report:
+    """Race our systems on n_sets sets of each setting, and the peers on the first n_peer_sets.
+
+    progress(label, done, total) is told of every set.
+    """
+    stopwatch, date = Stopwatch(), datetime.now(UTC).isoformat(timespec="seconds")
+    races = tuple(
+        hold_race(
+            setting,
+            ours(),
+            peers(setting.k_limit),
+            n_sets=n_sets,
+            n_peer_sets=n_peer_sets,
+            seed=seed,
+            progress=progress,
+        )
+        for setting in settings
+    )
+    machine = {**describe_machine(), "others_cpu_share": stopwatch.others_share()}
+    return Report(name, date, seed, machine, races, printed)

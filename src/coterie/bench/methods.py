@@ -1,0 +1,44 @@
+"""What takes part in a race, and our own entries."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.estimators.base import AmortizedClusterer
+from coterie.estimators.dac import DAC
+
+
+class Answer(NamedTuple):
+    """Labels (n,), and where the network has the last word, the log-likelihood it claims."""
+
+    labels: NDArray[np.intp]
+    network_log_likelihood: float | None = None
+
+
+class Method(NamedTuple):
+    """A way to cluster points (n, D) without knowing the truth; details say how it was set."""
+
+    name: str
+    details: str
+    cluster: Callable[[NDArray[np.float32]], Answer]
+
+
+def amortized(name: str, model: AmortizedClusterer) -> Method:
+    """An estimator as its user meets it: one set, one fit."""
+
+    def fit(points: NDArray[np.float32]) -> Answer:
+        model.fit(points)
+        claimed = None if model.consolidate else model.clustering_.log_likelihood
+        return Answer(model.labels_, claimed)
+
+    return Method(name, f"{model!r}, weights {model.weights}", fit)
+
+
+def ours() -> tuple[Method, ...]:
+    """Our systems, a line each."""
+    return (
+        amortized("DAC", DAC()),
+        amortized("DAC, as the network says", DAC(consolidate=False)),
+    )

@@ -1,0 +1,80 @@
+"""The sets of a benchmark, one by one, and what an oracle knows of each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Generator, Tensor
+
+from coterie.data.batch import SetBatch
+from coterie.functional.em import Gaussians, expectation
+
+# Training seeds are small integers mixed with the step; these go through a hash with this name in
+# front. The hash has 32 bits because torch's CPU generator reads no more of a seed.
+STREAM = int.from_bytes(b"coterie.bench")
+SETS_PER_DRAW = 50
+
+
+class Oracle(NamedTuple):
+    """The ceiling: labels (n,) by the true posterior, mean log-likelihood of the true mixture."""
+
+    labels: NDArray[np.intp]
+    log_likelihood: float
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """One set without padding: points (n, D), labels (n,), the oracle where there is a density."""
+
+    points: NDArray[np.float32]
+    labels: NDArray[np.intp]
+    oracle: Oracle | None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A kind of sets: the prior, how it is drawn from, and the largest k that peers look for."""
+
+    prior: Any  # a frozen dataclass with n_max and k_max
+    draw: Callable[[int, Generator], list[LabelledSet]]
+    k_limit: int
+
+    @property
+    def title(self) -> str:
+        """The setting as the papers write it."""
+        return f"({self.prior.n_max}, {self.prior.k_max})"
+
+
+def unpad(batch: SetBatch, mixture: Gaussians | None = None) -> list[LabelledSet]:
+    """The sets of a labelled batch; mixture, batched likewise, is what they were drawn from."""
+    if batch.labels is None:
+        raise ValueError("a benchmark needs sets with labels")
+    sets = []
+    for number, mask in enumerate(batch.mask):
+        points = batch.points[number][mask]
+        knowledge = None
+        if mixture is not None:
+            knowledge = consult(points, Gaussians(*(part[number] for part in mixture)))
+        labels = batch.labels[number][mask].numpy()
+        sets.append(LabelledSet(points.numpy(), labels, knowledge))
+    return sets
+
+
+def consult(points: Tensor, mixture: Gaussians) -> Oracle:
+    """What the true mixture of one set says of its points (n, D); the weights are those drawn."""
+    truth = Gaussians(*(part.double() for part in mixture))
+    log_posterior, log_likelihood = expectation(points.double(), truth)
+    return Oracle(log_posterior.argmax(1).numpy(), float(log_likelihood.mean()))
+
+
+def draw_sets(setting: Setting, n_sets: int, seed: int) -> list[LabelledSet]:
+    """The first n_sets sets of a setting and a seed; fewer sets are the same sets, only fewer."""
+    names = (STREAM, seed, setting.prior.n_max, setting.prior.k_max)
+    hashed = np.random.SeedSequence(names).generate_state(1)[0]
+    generator = Generator().manual_seed(int(hashed))
+    sets: list[LabelledSet] = []
+    while len(sets) < n_sets:
+        sets += setting.draw(SETS_PER_DRAW, generator)
+    return sets[:n_sets]
