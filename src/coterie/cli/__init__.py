@@ -1,0 +1,18 @@
+"""The command line. What is heavy is imported inside the commands, so that --help is instant."""
+
+import sys
+
+
+def main() -> None:
+    """Run the `coterie` command."""
+    try:
+        from coterie.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        print(
+            f"coterie: the command line needs {error.name}: pip install 'coterie[cli]'",
+            file=sys.stderr,
+        )
+        raise SystemExit(2) from None
+    app(prog_name="coterie")

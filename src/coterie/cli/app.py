@@ -1,0 +1,44 @@
+"""The `coterie` command and its subcommands."""
+
+from typing import Annotated
+
+import typer
+
+from coterie import __version__
+from coterie.cli.bench import bench
+from coterie.cli.cluster import cluster
+from coterie.cli.models import models
+from coterie.cli.refusal import OneLineGroup
+from coterie.cli.train import train
+
+app = typer.Typer(
+    cls=OneLineGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: coterie cluster table.csv --plot clusters.png",
+)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"coterie {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def coterie(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version."),
+    ] = False,
+) -> None:
+    """Clustering as a forward pass: no number of clusters to choose."""
+
+
+app.command(epilog="Example: coterie cluster table.csv --out labels.csv --plot steps.png")(cluster)
+app.command(epilog="Example: coterie train dac-mog2d --out runs/mine --device cuda")(train)
+app.command(epilog="Example: coterie models --json")(models)
+app.add_typer(bench, name="bench")

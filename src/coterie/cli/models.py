@@ -1,0 +1,56 @@
+"""`coterie models`: what ships with the package."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from coterie.cli.refusal import refusing
+
+
+def models(
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead.")] = False,
+) -> None:
+    """List the trained models that ship with the package."""
+    with refusing():
+        rows = _rows()
+    if as_json:
+        typer.echo(json.dumps(rows))
+        return
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0))
+    table.add_column("model", style="bold", no_wrap=True)
+    table.add_column("system")
+    for name in ("columns", "parameters", "size"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("trained on")
+    for row in rows:
+        table.add_row(
+            escape(row["name"]),
+            escape(row["system"]),
+            str(row["columns"]),
+            f"{row['parameters']:,}",
+            f"{row['bytes'] / 1e6:.1f} MB",
+            escape(row["trained_on"]),
+        )
+    Console(highlight=False).print(table)
+
+
+def _rows() -> list[dict[str, Any]]:
+    from coterie.weights.catalogue import models, open_model
+
+    return [
+        {
+            "name": model.name,
+            "system": model.card.system,
+            "columns": model.card.columns,
+            "parameters": sum(p.numel() for p in open_model(model.name)[0].parameters()),
+            "bytes": model.size,
+            "trained_on": model.card.trained_on,
+            "path": str(model.path),
+        }
+        for model in models()
+    ]

@@ -1,0 +1,54 @@
+"""How a command says no: exit code 2 and one line on stderr."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+EXTRAS = {"polars": "io", "matplotlib": "plot", "lightning": "train", "rich": "cli"}
+
+
+def refuse(message: str) -> NoReturn:
+    """Leave the command with one line for people."""
+    typer.echo(f"coterie: {' '.join(message.split())}", err=True)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn errors in what a user gave into refusals: wrong values, files, missing extras."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        refuse(f"this needs {error.name}: pip install 'coterie[{extra}]'")
+    except OSError as error:
+        refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except ValueError as error:
+        refuse(str(error))
+
+
+class OneLineGroup(TyperGroup):
+    """A command group in which wrong usage is one line too, where typer draws a box."""
+
+    def main(self, *args: Any, **settings: Any) -> Any:
+        if not settings.get("standalone_mode", True):
+            return super().main(*args, **settings)
+        try:
+            code = super().main(*args, **{**settings, "standalone_mode": False})
+        except typer.Abort:
+            code = 130
+        except Exception as error:
+            # Typer hides the class of its usage errors; this is the method that all of them have.
+            if not hasattr(error, "format_message"):
+                raise
+            where = getattr(getattr(error, "ctx", None), "command_path", "coterie")
+            message = " ".join(error.format_message().split())
+            if message:  # without any argument the help was printed, and there is nothing to add
+                typer.echo(f"coterie: {message} (see {where} --help)", err=True)
+            code = 2
+        raise SystemExit(code if isinstance(code, int) else 0)

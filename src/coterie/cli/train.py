@@ -1,0 +1,105 @@
+"""`coterie train`: the recipe behind a model, followed once more."""
+
+import os
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from coterie.cli.refusal import refuse, refusing
+
+
+class Device(StrEnum):
+    """Where to train."""
+
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+
+
+def train(
+    name: Annotated[str, typer.Argument(metavar="PRESET", help="The recipe's name.")],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Default: runs/PRESET.", show_default=False),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Instead of the recipe's number.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="Instead of the recipe's seed.", show_default=False),
+    ] = None,
+    device: Annotated[Device, typer.Option(help="Where to train.")] = Device.auto,
+    devices: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How many devices to train on.")
+    ] = 1,
+) -> None:
+    """Train a model by one of the recipes of the shipped ones."""
+    with refusing():
+        from coterie.training.presets import preset
+        from coterie.training.trainer import CHECKPOINT, WEIGHTS
+        from coterie.training.trainer import train as follow
+
+        recipe = preset(name)
+    changes: dict[str, Any] = {"steps": steps, "seed": seed}
+    changes = {key: value for key, value in changes.items() if value is not None}
+    recipe = replace(recipe, training=replace(recipe.training, **changes))
+    folder = Path("runs") / name if out is None else out
+    checkpoint, weights = folder / CHECKPOINT, folder / WEIGHTS
+
+    # With several devices every one of them runs this command; the first speaks and keeps the log.
+    first = int(os.environ.get("LOCAL_RANK", "0")) == 0
+    if first:
+        _refuse_losing(checkpoint, weights, resume)
+    if device is Device.cuda:
+        _require_cuda(devices)
+    with refusing():
+        follow(
+            recipe,
+            folder,
+            resume=resume,
+            callbacks=_watchers(folder) if first else (),
+            accelerator=device.value,
+            devices=devices,
+        )
+    if first:
+        console = Console(highlight=False)
+        console.print(f"[dim]weights[/] {weights}", soft_wrap=True)
+        console.print(f"[dim]log    [/] {folder / 'log.jsonl'}", soft_wrap=True)
+        console.print(
+            f"[dim]try    [/] coterie cluster table.csv --weights {weights}", soft_wrap=True
+        )
+
+
+def _refuse_losing(checkpoint: Path, weights: Path, resume: bool) -> None:
+    """Nothing that took hours is overwritten by accident."""
+    if resume and (checkpoint.exists() or not weights.exists()):
+        return
+    if checkpoint.exists():
+        refuse(f"{checkpoint} is there already; add --resume, or give another folder with --out")
+    if weights.exists():
+        refuse(f"{weights} is there already, without a checkpoint; give another folder with --out")
+
+
+def _require_cuda(devices: int) -> None:
+    import torch
+
+    there = torch.cuda.device_count()
+    if there < devices:
+        refuse(f"{devices} CUDA devices are asked for, this machine has {there}")
+
+
+def _watchers(folder: Path) -> list[Any]:
+    from coterie.training.callbacks import JsonLog, ProgressBar
+
+    return [JsonLog(folder / "log.jsonl"), ProgressBar(Console(stderr=True))]

@@ -1,0 +1,306 @@
+"""Pictures of a clustering. They are figures to save or show, no window is ever opened."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coterie.encoders.tabular import fit_columns
+from coterie.inference.result import Clustering, Step
+
+try:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "pictures need matplotlib: pip install 'coterie[plot]'", name="matplotlib"
+    ) from error
+
+SUFFIXES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
+
+# Okabe and Ito's palette, which the colour-blind can tell apart, without the two that a white page
+# swallows or a printer takes for text. Further clusters take the colours again, in another shape.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+SHAPES = ("o", "^", "s", "D", "v", "P")
+INK, FAINT, TAKEN, PAPER = "#2B2F36", "#8A9099", "#CBCFD6", "#F6F7F9"
+MAX_POINTS = 20_000
+MAX_PANELS = 12
+MAX_NAMED = 12
+
+
+class View(NamedTuple):
+    """Points as they are drawn: plane (n, 2), what the axes are called, the indices that show."""
+
+    plane: NDArray[np.float64]
+    axes: tuple[str, str]
+    shown: NDArray[np.intp]
+
+
+def plot_clusters(
+    points: ArrayLike, clustering: Clustering, *, names: Sequence[str] | None = None
+) -> Figure:
+    """The points (n, d) in the colours of their clusters; the surer the membership, the stronger.
+
+    names: what the d columns are called.
+    """
+    view = _view(points, clustering, names)
+    figure = Figure(figsize=(7.2, 5.0), dpi=150, layout="constrained")
+    axes = figure.add_subplot()
+    _draw_clusters(axes, view, clustering, _dot_size(len(view.shown), 34))
+    _dress(axes, view)
+    axes.set_xlabel(view.axes[0], color=INK, fontsize=10)
+    axes.set_ylabel(view.axes[1], color=INK, fontsize=10)
+    axes.set_title(_count(clustering.n_clusters, "cluster"), loc="left", color=INK, weight="bold")
+    figure.legend(
+        handles=_cluster_handles(clustering),
+        loc="outside right upper",
+        frameon=False,
+        labelcolor=INK,
+        fontsize=9,
+        handletextpad=0.2,
+    )
+    return figure
+
+
+def plot_steps(
+    points: ArrayLike, clustering: Clustering, *, names: Sequence[str] | None = None
+) -> Figure:
+    """The clusters of the points (n, d) appearing one after another, and what came of them.
+
+    Each panel is a step: points that were taken before are small and grey, points on offer are
+    filled by their membership probability, points that joined stand out. The last panel is the
+    final clustering. names: what the d columns are called.
+    """
+    view = _view(points, clustering, names)
+    numbers = _telling_steps(clustering.steps)
+    n_panels = len(numbers) + 1
+    columns = _n_columns(n_panels)
+    rows = -(-n_panels // columns)
+    figure = Figure(figsize=(2.9 * columns, 2.45 * rows + 0.7), dpi=150, layout="constrained")
+    figure.get_layout_engine().set(wspace=0.04, hspace=0.06)  # type: ignore[union-attr,call-arg]
+    panels = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    size = _dot_size(len(view.shown), 17)
+
+    free = iter(panels.flat)
+    taken = np.zeros(len(view.plane), dtype=bool)
+    for number, step in enumerate(clustering.steps):
+        if number in numbers:
+            axes = next(free)
+            _draw_step(axes, view, step, taken, _fate(step, clustering), size)
+            detail = f"takes {len(step.claimed):,} of {len(step.offered):,}"
+            _title(axes, f"step {number + 1}", detail)
+        taken[step.claimed] = True
+    final = next(free)
+    final.set_facecolor(PAPER)
+    _draw_clusters(final, view, clustering, size)
+    _title(final, "outcome", _count(clustering.n_clusters, "cluster"))
+    for axes in free:
+        axes.remove()
+    for axes in panels.flat[:n_panels]:
+        _dress(axes, view)
+    _show_lowest_ticks(panels, n_panels)
+    figure.supxlabel(view.axes[0], color=INK, fontsize=9)
+    figure.supylabel(view.axes[1], color=INK, fontsize=9)
+    figure.legend(
+        handles=_step_handles(),
+        loc="outside upper left",
+        ncols=4,
+        frameon=False,
+        labelcolor=INK,
+        fontsize=8.5,
+        handletextpad=0.2,
+        title=_omission(clustering, view),
+        alignment="left",
+        title_fontproperties={"size": 8.5},
+    )
+    return figure
+
+
+def _view(points: ArrayLike, clustering: Clustering, names: Sequence[str] | None) -> View:
+    points = np.asarray(points, dtype=np.float64)
+    if points.ndim != 2 or len(points) != len(clustering.labels):
+        raise ValueError(
+            f"points must be (n, d) with n = {len(clustering.labels)}, got shape {points.shape}"
+        )
+    n_points, n_columns = points.shape
+    if names is not None and len(names) != n_columns:
+        raise ValueError(f"{len(names)} names for {n_columns} columns")
+    generator = np.random.default_rng(0)
+    shown = np.arange(n_points)
+    if n_points > MAX_POINTS:
+        shown = np.sort(generator.choice(n_points, MAX_POINTS, replace=False))
+    if n_columns > 2:
+        plane = fit_columns(points, 2)(points).astype(np.float64)
+        return View(plane, ("first principal component", "second principal component"), shown)
+    titles = tuple(names) if names is not None else ("first column", "second column")[:n_columns]
+    if n_columns == 1:  # spread at random, so that equal values do not hide each other
+        height = generator.uniform(-1, 1, n_points)
+        return View(np.column_stack([points, height]), (titles[0], ""), shown)
+    return View(points, (titles[0], titles[1]), shown)
+
+
+def _telling_steps(steps: Sequence[Step]) -> set[int]:
+    """The steps that get a panel: all of them or, of many, those that took the most points."""
+    claims = [len(step.claimed) for step in steps]
+    return {int(number) for number in np.argsort(claims, kind="stable")[::-1][: MAX_PANELS - 1]}
+
+
+def _draw_clusters(axes: Axes, view: View, clustering: Clustering, size: float) -> None:
+    labels, k = clustering.labels, clustering.n_clusters
+    confidence = clustering.probabilities[np.arange(len(labels)), labels]
+    sure = (confidence - 1 / k) / (1 - 1 / k) if k > 1 else np.ones(len(labels))
+    for cluster in range(k):
+        members = view.shown[labels[view.shown] == cluster]
+        x, y = view.plane[members].T
+        axes.scatter(
+            x,
+            y,
+            s=size,
+            c=[_colour(cluster)],
+            alpha=0.2 + 0.75 * np.clip(sure[members], 0, 1),
+            marker=_shape(cluster),
+            linewidths=0,
+        )
+
+
+def _draw_step(
+    axes: Axes, view: View, step: Step, taken: NDArray[np.bool_], cluster: int, size: float
+) -> None:
+    shown = np.zeros(len(view.plane), dtype=bool)
+    shown[view.shown] = True
+    x, y = view.plane[taken & shown].T
+    axes.scatter(x, y, s=0.4 * size, c=TAKEN, linewidths=0, zorder=1)
+
+    ramp = LinearSegmentedColormap.from_list("membership", ["white", _colour(cluster)])
+    line = 0.1 * np.sqrt(size)
+    offered = shown[step.offered]
+    joined = np.isin(step.offered, step.claimed)
+    for chosen, area, shape, edge, order in (
+        (offered & ~joined, 0.85 * size, "o", FAINT, 2),
+        (offered & joined, 1.25 * size, _shape(cluster), _darker(_colour(cluster)), 3),
+    ):
+        x, y = view.plane[step.offered[chosen]].T
+        axes.scatter(
+            x,
+            y,
+            s=area,
+            c=ramp(step.probabilities[chosen]),
+            marker=shape,
+            edgecolors=edge,
+            linewidths=line,
+            zorder=order,
+        )
+
+
+def _fate(step: Step, clustering: Clustering) -> int:
+    """The final cluster that most of a step's points ended in."""
+    return int(np.bincount(clustering.labels[step.claimed]).argmax())
+
+
+def _dress(axes: Axes, view: View) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(TAKEN)
+    axes.tick_params(colors=FAINT, labelsize=8, length=0)
+    axes.margins(0.06)
+    if not view.axes[1]:
+        axes.set_yticks([])
+
+
+def _show_lowest_ticks(panels: NDArray[np.object_], used: int) -> None:
+    """Number the x axis of the lowest panel of each column, where the last row is not full."""
+    columns = panels.shape[1]
+    for number, axes in enumerate(panels.flat[:used]):
+        if number + columns >= used:
+            axes.tick_params(labelbottom=True)
+
+
+def _title(axes: Axes, name: str, detail: str) -> None:
+    axes.set_title(name, loc="left", color=INK, fontsize=9.5, weight="bold")
+    axes.set_title(detail, loc="right", color=FAINT, fontsize=8.5)
+
+
+def _cluster_handles(clustering: Clustering) -> list[Line2D]:
+    sizes = np.bincount(clustering.labels, minlength=clustering.n_clusters)
+    named = len(sizes) if len(sizes) <= MAX_NAMED else MAX_NAMED - 1
+    handles = [
+        _handle(f"{cluster}   {_count(size, 'point')}", _shape(cluster), _colour(cluster))
+        for cluster, size in enumerate(sizes[:named])
+    ]
+    if named < len(sizes):
+        rest = f"{len(sizes) - named} smaller   {_count(sizes[named:].sum(), 'point')}"
+        handles.append(_handle(rest, "None", INK))
+    return handles
+
+
+def _step_handles() -> list[Line2D]:
+    first = PALETTE[0]
+    return [
+        _handle("joins", "o", first, _darker(first)),
+        _handle("on offer, half likely", "o", _halfway(first), FAINT),
+        _handle("on offer, unlikely", "o", "white", FAINT),
+        _handle("taken before", ".", TAKEN),
+    ]
+
+
+def _handle(label: str, marker: str, face: str, edge: str = "none") -> Line2D:
+    return Line2D(
+        [],
+        [],
+        linestyle="none",
+        marker=marker,
+        markersize=6.5,
+        markerfacecolor=face,
+        markeredgecolor=edge,
+        label=label,
+    )
+
+
+def _omission(clustering: Clustering, view: View) -> str | None:
+    """What the picture leaves out, in words."""
+    parts = []
+    if len(clustering.steps) >= MAX_PANELS:
+        parts.append(f"the {MAX_PANELS - 1} largest of {len(clustering.steps)} steps")
+    if len(view.shown) < len(view.plane):
+        parts.append(f"{len(view.shown):,} of {len(view.plane):,} points")
+    return f"shown: {', '.join(parts)}" if parts else None
+
+
+def _n_columns(panels: int) -> int:
+    return panels if panels <= 4 else 3 if panels in (5, 6, 9) else 4
+
+
+def _dot_size(n_points: int, largest: float) -> float:
+    """The area of a dot: smaller where there are many, so that dense parts keep their shape."""
+    return float(np.clip(largest * np.sqrt(200 / n_points), 1.5, largest))
+
+
+def _colour(cluster: int) -> str:
+    return PALETTE[cluster % len(PALETTE)]
+
+
+def _halfway(colour: str) -> str:
+    """Between white and a colour, like a point that is as likely as not."""
+    return _mix(colour, "white", 0.5)
+
+
+def _darker(colour: str) -> str:
+    return _mix(colour, "black", 0.55)
+
+
+def _mix(colour: str, other: str, share: float) -> str:
+    red, green, blue = (
+        share * part + (1 - share) * rest
+        for part, rest in zip(to_rgb(colour), to_rgb(other), strict=True)
+    )
+    return to_hex((red, green, blue))
+
+
+def _shape(cluster: int) -> str:
+    return SHAPES[cluster // len(PALETTE) % len(SHAPES)]
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -1,0 +1,235 @@
+import csv
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import coterie
+from coterie import cli
+from coterie.cli.app import app
+
+IRIS = Path(__file__).parents[2] / "examples" / "iris_petals.csv"
+
+
+@pytest.fixture
+def run():
+    def run(*arguments):
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    return run
+
+
+@pytest.fixture
+def table(blobs, tmp_path):
+    """The clusters that nobody can miss, in a file with a column of text."""
+    path = tmp_path / "blobs.csv"
+    lines = [f"{x!r},[b]{n}[/b],{y!r}" for n, (x, y) in enumerate(blobs.points.tolist())]
+    path.write_text("\n".join(["x,[red]name,y", *lines]) + "\n")
+    return path
+
+
+def refused(result):
+    """The one line on stderr of a command that said no."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("coterie: ")
+    return line
+
+
+def test_the_summary_says_what_was_found(run, table):
+    result = run("cluster", table)
+    assert result.exit_code == 0, result.output
+    lines = [line.split() for line in result.stdout.splitlines() if line.strip()]
+    assert lines[0][:2] == ["3", "clusters"]
+    assert ["rows", "300"] in lines
+    assert ["columns", "x,", "y"] in lines
+    assert "left out  [red]name: text, '[b]0[/b]' in row 1" in result.stdout
+    clusters = [line for line in lines if line[0] in {"0", "1", "2"}]
+    assert [line[1] for line in clusters] == ["150", "100", "50"]
+    assert [line[2] for line in clusters] == ["50.0%", "33.3%", "16.7%"]
+    assert [line[-1] for line in clusters] == ["1.000"] * 3
+    assert result.stderr == ""
+
+
+def test_json_is_one_object_and_agrees_with_the_estimator(run, table, blobs):
+    result = run("cluster", table, "--json")
+    summary = json.loads(result.stdout)
+    assert result.stdout.count("\n") == 1
+    assert result.stderr == ""
+    assert summary["n_clusters"] == 3
+    assert [cluster["size"] for cluster in summary["clusters"]] == [150, 100, 50]
+    assert summary["rows"] == 300
+    assert summary["columns"] == ["x", "y"]
+    assert summary["left_out"][0]["name"] == "[red]name"
+    assert summary["labels"] is summary["picture"] is None
+    assert summary["notes"] == []
+    model = coterie.DAC().fit(blobs.points)
+    assert summary["mean_log_likelihood"] == pytest.approx(model.clustering_.log_likelihood)
+
+
+def test_labels_and_picture_are_written_into_new_folders(run, table, blobs, tmp_path):
+    labels, picture = tmp_path / "a" / "b" / "labels.csv", tmp_path / "c" / "steps.png"
+    result = run("cluster", table, "--out", labels, "--plot", picture)
+    assert result.exit_code == 0, result.output
+    before, after = table.read_text().splitlines(), labels.read_text().splitlines()
+    assert after[0] == before[0] + ",cluster,confidence"
+    rows = list(csv.DictReader(after))
+    assert [row["cluster"] for row in rows] == [str(label) for label in blobs.labels]
+    assert all(0.99 < float(row["confidence"]) <= 1 for row in rows)
+    assert all(line.startswith(old + ",") for old, line in zip(before, after, strict=True))
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert f"labels    {labels}" in result.stdout
+    assert f"picture   {picture}" in result.stdout
+
+
+def test_a_projection_is_a_note_and_no_python_warning(run, tmp_path):
+    path = tmp_path / "wide.csv"
+    rows = np.random.default_rng(0).normal(size=(30, 3))
+    np.savetxt(path, rows, delimiter=",", header="a,b,c", comments="")
+    result = run("cluster", path)
+    notes = [line for line in result.stdout.splitlines() if line.startswith("note")]
+    assert len(notes) == 1
+    assert "principal components" in notes[0]
+    assert "UserWarning" not in result.output
+    assert result.stderr == ""
+    summary = json.loads(run("cluster", path, "--json").stdout)
+    assert len(summary["notes"]) == 1
+
+
+def test_any_other_user_warning_is_a_note_too(run, table, monkeypatch):
+    fit = coterie.DAC.fit
+
+    def warning_fit(model, X):
+        warnings.warn("mind the gap", UserWarning, stacklevel=1)
+        return fit(model, X)
+
+    monkeypatch.setattr(coterie.DAC, "fit", warning_fit)
+    assert json.loads(run("cluster", table, "--json").stdout)["notes"] == ["mind the gap"]
+
+
+def test_without_consolidation_the_network_has_the_last_word(run):
+    points = np.loadtxt(IRIS, delimiter=",", skiprows=1, usecols=(0, 1))
+    for option, consolidate in ((["--no-consolidate"], False), ([], True)):
+        summary = json.loads(run("cluster", IRIS, "--json", *option).stdout)
+        sizes = np.bincount(coterie.DAC(consolidate=consolidate).fit(points).labels_)
+        assert [cluster["size"] for cluster in summary["clusters"]] == sizes.tolist()
+    assert not np.array_equal(
+        sizes, np.bincount(coterie.DAC(consolidate=False).fit(points).labels_)
+    )
+
+
+def test_the_seed_reaches_the_estimator(run, table, monkeypatch):
+    seeds = []
+    fit = coterie.DAC.fit
+    monkeypatch.setattr(
+        coterie.DAC, "fit", lambda model, X: seeds.append(model.random_state) or fit(model, X)
+    )
+    run("cluster", table)
+    run("cluster", table, "--seed", "7")
+    assert seeds == [0, 7]
+
+
+def test_bad_input_is_refused_in_one_line(run, table, tmp_path):
+    hole = tmp_path / "hole.csv"
+    hole.write_text("x,y\n1,2\n3,\n")
+    assert "no file absent.csv" in refused(run("cluster", "absent.csv"))
+    assert "row 2, counted without the header, column 'y'" in refused(run("cluster", hole))
+    assert "no model 'nothing'; shipped: dac-mog2d" in refused(
+        run("cluster", table, "--weights", "nothing")
+    )
+    assert "Invalid value for '--seed'" in refused(run("cluster", table, "--seed", "-1"))
+    assert "a picture ends in .png" in refused(run("cluster", table, "--plot", "picture.txt"))
+    assert "is the input itself" in refused(run("cluster", table, "--out", table))
+    huge = tmp_path / "huge.csv"
+    huge.write_text("x\n1e200\n")
+    assert "beyond" in refused(run("cluster", huge))
+
+
+def test_labels_cannot_go_where_a_file_stands_as_a_folder(run, table):
+    assert str(table) in refused(run("cluster", table, "--out", table / "labels.csv"))
+
+
+def test_an_input_that_has_clusters_already_is_not_overwritten(run, tmp_path):
+    path = tmp_path / "labelled.csv"
+    path.write_text("x,cluster\n1,a\n2,b\n")
+    target = tmp_path / "labels.csv"
+    assert "already has a column 'cluster'" in refused(run("cluster", path, "--out", target))
+    assert not target.exists()
+
+
+def test_wrong_usage_is_one_line_too(run):
+    assert "Missing argument 'FILE'" in refused(run("cluster"))
+    assert "No such option: --frobnicate" in refused(run("cluster", IRIS, "--frobnicate"))
+    assert "Invalid value for '--seed'" in refused(run("cluster", IRIS, "--seed", "x"))
+    assert "No such command 'clutser'" in refused(run("clutser"))
+
+
+@pytest.mark.parametrize(
+    ("module", "extra", "options"),
+    [("polars", "io", []), ("matplotlib.figure", "plot", ["--plot", "picture.png"])],
+)
+def test_a_missing_extra_is_named(run, table, monkeypatch, module, extra, options):
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, "coterie.plots", raising=False)
+    monkeypatch.delattr(coterie, "plots", raising=False)
+    assert f"pip install 'coterie[{extra}]'" in refused(run("cluster", table, *options))
+
+
+@pytest.mark.parametrize("module", ["typer", "rich"])
+def test_without_the_cli_extra_main_names_it(monkeypatch, capsys, module):
+    for name in [name for name in sys.modules if name.startswith("coterie.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    for attribute in ("app", "bench", "cluster", "models", "refusal", "train"):
+        monkeypatch.delattr(cli, attribute, raising=False)
+    with pytest.raises(SystemExit) as info:
+        cli.main()
+    assert info.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"coterie: the command line needs {module}: pip install 'coterie[cli]'"
+
+
+def test_a_defect_of_ours_is_not_hidden(run, table, monkeypatch):
+    monkeypatch.setattr(coterie.DAC, "fit", lambda model, X: 1 / 0)
+    assert isinstance(run("cluster", table).exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("command", [[], ["cluster"], ["train"], ["models"], ["bench", "mog"]])
+def test_every_help_has_an_example(run, command):
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert f"Example: coterie {' '.join(command)}" in " ".join(result.stdout.split())
+
+
+def test_the_version_is_said(run):
+    assert run("--version").stdout == f"coterie {coterie.__version__}\n"
+
+
+def in_a_process(*arguments, prelude="pass"):
+    code = f"import sys; {prelude}; from coterie.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_a_process_exits_with_2_and_one_line_and_no_traceback():
+    done = in_a_process("cluster", "absent.csv")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == "coterie: no file absent.csv\n"
+    done = in_a_process("cluster")
+    assert done.returncode == 2
+    assert done.stderr == "coterie: Missing argument 'FILE'. (see coterie cluster --help)\n"
+
+
+def test_help_does_not_wait_for_torch():
+    forbid = "[sys.modules.__setitem__(name, None) for name in ('torch', 'sklearn', 'numpy')]"
+    done = in_a_process("--help", prelude=forbid)
+    assert done.returncode == 0, done.stderr
+    assert "cluster" in done.stdout

@@ -1,0 +1,126 @@
+import json
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from coterie.cli.app import app
+from coterie.data.priors.mog import MixtureOfGaussians
+from coterie.training import presets
+from coterie.training.trainer import CHECKPOINT, WEIGHTS, Recipe, TrainingConfig
+from coterie.weights.format import load_system, load_tensors
+
+TINY = Recipe(
+    name="tiny",
+    system="dac",
+    settings={
+        "columns": 2,
+        "width": 8,
+        "heads": 2,
+        "slots": 2,
+        "encoder_blocks": 1,
+        "decoder_blocks": 1,
+        "k_max": 2,
+    },
+    prior=MixtureOfGaussians(n_max=30, k_max=2),
+    training=TrainingConfig(steps=4, sets_per_step=2, warmup=1, checkpoint_every=2),
+)
+
+
+@pytest.fixture(autouse=True)
+def only_tiny(monkeypatch, tmp_path):
+    monkeypatch.setattr(presets, "PRESETS", {"tiny": TINY})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    return tmp_path
+
+
+def train(*arguments):
+    arguments = ["train", *map(str, arguments), "--device", "cpu"]
+    return CliRunner().invoke(app, arguments)
+
+
+def refused(result):
+    assert result.exit_code == 2, result.output
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+def log(folder):
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def test_training_leaves_weights_and_a_log_and_says_where(tmp_path):
+    result = train("tiny")
+    assert result.exit_code == 0, result.output
+    folder = tmp_path / "runs" / "tiny"
+    _, card = load_system(folder / WEIGHTS)
+    assert card.provenance["recipe"]["name"] == "tiny"
+    assert [line["step"] for line in log(folder)] == [4]
+    assert f"weights runs/tiny/{WEIGHTS}" in result.stdout
+    assert "log     runs/tiny/log.jsonl" in result.stdout
+
+
+def test_steps_and_seed_replace_those_of_the_recipe(tmp_path):
+    train("tiny", "--out", tmp_path / "a", "--steps", 3, "--seed", 5)
+    _, card = load_system(tmp_path / "a" / WEIGHTS)
+    assert card.provenance["recipe"]["training"]["steps"] == 3
+    assert card.provenance["recipe"]["training"]["seed"] == 5
+    assert card.provenance["recipe"]["training"]["warmup"] == TINY.training.warmup
+
+
+def test_an_unknown_preset_is_refused_with_the_known_ones():
+    assert refused(train("huge")) == "coterie: unknown preset 'huge'; known: tiny"
+
+
+def test_a_checkpoint_is_not_overwritten_by_accident(tmp_path):
+    train("tiny", "--out", tmp_path)
+    before = (tmp_path / CHECKPOINT).read_bytes(), (tmp_path / WEIGHTS).read_bytes()
+    line = refused(train("tiny", "--out", tmp_path, "--seed", 1))
+    assert "is there already; add --resume" in line
+    assert ((tmp_path / CHECKPOINT).read_bytes(), (tmp_path / WEIGHTS).read_bytes()) == before
+
+
+@pytest.mark.parametrize("options", [[], ["--resume"]])
+def test_finished_weights_without_a_checkpoint_are_not_overwritten_either(tmp_path, options):
+    train("tiny", "--out", tmp_path, "--steps", 1)
+    assert not (tmp_path / CHECKPOINT).exists()
+    assert "without a checkpoint" in refused(train("tiny", "--out", tmp_path, *options))
+
+
+def test_resuming_goes_on_from_the_checkpoint(tmp_path, monkeypatch):
+    train("tiny", "--out", tmp_path / "whole")
+    longer = replace(TINY, training=replace(TINY.training, checkpoint_every=3))
+    monkeypatch.setattr(presets, "PRESETS", {"tiny": longer})
+    train("tiny", "--out", tmp_path / "parted")  # its checkpoint is after step 3
+    (tmp_path / "parted" / WEIGHTS).unlink()
+    (tmp_path / "parted" / "log.jsonl").unlink()
+    result = train("tiny", "--out", tmp_path / "parted", "--resume")
+    assert result.exit_code == 0, result.output
+    whole, parted = (load_tensors(tmp_path / name / WEIGHTS)[0] for name in ("whole", "parted"))
+    assert all(whole[name].equal(parted[name]) for name in whole)
+    assert len(log(tmp_path / "parted")) == 1
+
+
+def test_a_checkpoint_of_another_recipe_is_refused_in_one_line(tmp_path):
+    train("tiny", "--out", tmp_path)
+    line = refused(train("tiny", "--out", tmp_path, "--resume", "--seed", 9))
+    assert "was written by another recipe" in line
+
+
+def test_devices_that_are_not_there_are_refused():
+    arguments = ["train", "tiny", "--device", "cuda", "--devices", "512"]
+    line = refused(CliRunner().invoke(app, arguments))
+    assert "512 CUDA devices are asked for, this machine has" in line
+
+
+def test_further_ranks_are_silent_and_keep_no_log(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    seen = {}
+    monkeypatch.setattr(
+        "coterie.training.trainer.train", lambda recipe, folder, **how: seen.update(how)
+    )
+    result = train("tiny", "--out", tmp_path)
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert seen["callbacks"] == ()

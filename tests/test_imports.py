@@ -1,0 +1,142 @@
+"""Imports point one way: what is below never knows what is above."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import coterie
+
+ROOT = Path(coterie.__file__).parent
+MODULES = sorted(
+    str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"
+)
+CHAIN = (
+    "functional",
+    "layers",
+    "encoders",
+    "systems",
+    "weights",
+    "inference",
+    "training",
+    "estimators",
+    "bench",
+    "cli",
+)
+# What stands beside the chain, and the little it needs.
+BESIDE = {
+    "data": {"functional"},
+    "metrics": {"functional"},
+    "plots": {"encoders", "metrics"},
+}
+# Who may use what stands beside; a network never sees a prior, a file or a score.
+USERS = {
+    "data": {"training", "estimators", "bench", "cli"},
+    "metrics": {"training", "plots", "bench", "cli"},
+    "plots": {"bench", "cli"},
+}
+PLAIN_TYPES = {"coterie.data.batch", "coterie.inference.result"}
+
+
+def imports_of(module: str) -> list[str]:
+    """Everything a module imports, by its full name, wherever in the file the import stands."""
+    found = []
+    for node in ast.walk(ast.parse((ROOT / module).read_text())):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} has a relative import"
+            if node.module == "coterie":
+                found += [f"coterie.{alias.name}" for alias in node.names]
+            else:
+                found.append(str(node.module))
+    return found
+
+
+def ours(imports: list[str]) -> list[str]:
+    """The imports from this package; public names by the modules they live in."""
+    homes = {f"coterie.{name}": home for name, home in coterie._HOMES.items()}
+    inside = [name for name in imports if name.startswith("coterie.")]
+    return [homes.get(name, name) for name in inside if name != "coterie.__version__"]
+
+
+def may_import(importer: str, imported: str) -> bool:
+    """Whether a package may import a module, given by its full name."""
+    package = imported.split(".")[1]
+    if package == importer:
+        return True
+    if imported in PLAIN_TYPES:
+        return importer != "functional"
+    if importer in BESIDE:
+        return package in BESIDE[importer]
+    if package in BESIDE:
+        return importer in USERS[package]
+    return CHAIN.index(package) < CHAIN.index(importer)
+
+
+def package_of(module: str) -> str:
+    return Path(module).parts[0].removesuffix(".py")
+
+
+def test_every_package_has_its_place():
+    assert {package_of(module) for module in MODULES} <= {*CHAIN, *BESIDE}
+    assert {package_of(module) for module in MODULES} >= {"functional", "systems", "estimators"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_one_way(module):
+    upward = [name for name in ours(imports_of(module)) if not may_import(package_of(module), name)]
+    assert upward == []
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if package_of(m) == "functional"])
+def test_mathematics_imports_torch_alone(module):
+    for name in imports_of(module):
+        top = name.split(".")[0]
+        assert (
+            top == "torch"
+            or top in sys.stdlib_module_names
+            or name.startswith("coterie.functional")
+        )
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported"),
+    [
+        ("functional", "coterie.data.batch"),
+        ("layers", "coterie.systems.dac"),
+        ("systems", "coterie.data.priors.mog"),
+        ("systems", "coterie.metrics"),
+        ("weights", "coterie.inference.engine"),
+        ("inference", "coterie.training.trainer"),
+        ("training", "coterie.estimators.dac"),
+        ("estimators", "coterie.cli.main"),
+        ("data", "coterie.systems.dac"),
+        ("metrics", "coterie.inference.engine"),
+    ],
+)
+def test_the_rule_refuses_what_points_upward(importer, imported):
+    assert not may_import(importer, imported)
+
+
+def modules_after(statement: str) -> set[str]:
+    """The top-level modules of a fresh interpreter that has run the statement."""
+    script = f"import sys; {statement}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(run.stdout.split())
+
+
+def test_importing_the_package_is_light():
+    loaded = modules_after("import coterie")
+    assert "coterie" in loaded
+    assert not loaded & {"torch", "sklearn", "numpy", "scipy", "matplotlib"}
+
+
+def test_public_names_are_loaded_on_first_use():
+    for name in coterie.__all__:
+        assert getattr(coterie, name) is not None
+    assert set(dir(coterie)) == set(coterie.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = coterie.nonsense
