@@ -12,7 +12,7 @@ ifneq ($(DATA),)
 export COTERIE_DATA ?= $(abspath $(DATA))
 endif
 
-.PHONY: help setup demo test check format bench clean
+.PHONY: help setup demo test check format bench figures clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -40,8 +40,12 @@ format: setup ## put the code in house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: setup ## the tables of the README
+bench: setup ## measure the tables of the README again, and write them there
 	$(BIN)/coterie bench mog
+	$(BIN)/python benchmarks/render.py
+
+figures: setup ## write the tables of benchmarks/results into the README and the model cards
+	$(BIN)/python benchmarks/render.py
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) runs build dist site

@@ -26,8 +26,8 @@ def calls(monkeypatch, tmp_path):
     """Stand in for the benchmark, which takes minutes, and keep what it was asked for."""
     calls = []
 
-    def run_mog(n_sets, n_peer_sets, seed, progress):
-        calls.append((n_sets, n_peer_sets, seed))
+    def run_mog(n_sets, n_peer_sets, seed, progress, *, weights):
+        calls.append((n_sets, n_peer_sets, seed, weights))
         for done in range(3):
             progress("ours", done, 2)
         return FakeReport()
@@ -46,7 +46,14 @@ def run(*arguments):
 def test_options_reach_the_benchmark(calls):
     result = run("--sets", "5", "--peer-sets", "3", "--seed", "2")
     assert result.exit_code == 0, result.output
-    assert calls == [(5, 3, 2)]
+    assert calls == [(5, 3, 2, "dac-mog2d")]
+
+
+def test_unknown_weights_are_refused_before_the_work(calls):
+    result = run("--weights", "nobody")
+    assert result.exit_code == 2
+    assert "no model 'nobody'" in result.stderr
+    assert calls == []
 
 
 def test_the_tables_are_shown_as_they_are(calls):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from coterie.bench.machine import Stopwatch, describe_machine
-from coterie.bench.methods import ours
+from coterie.bench.methods import Method
 from coterie.bench.peers import peers
 from coterie.bench.printed import Printed
 from coterie.bench.race import Progress, hold_race
@@ -15,6 +15,7 @@ from coterie.bench.sets import Setting
 def run_benchmark(
     name: str,
     settings: Sequence[Setting],
+    methods: Sequence[Method],
     *,
     n_sets: int,
     n_peer_sets: int,
@@ -22,7 +23,7 @@ def run_benchmark(
     progress: Progress | None = None,
     printed: tuple[Printed, ...] = (),
 ) -> Report:
-    """Race our systems on n_sets sets of each setting, and the peers on the first n_peer_sets.
+    """Race our methods on n_sets sets of each setting, and the peers on the first n_peer_sets.
 
     progress(label, done, total) is told of every set.
     """
@@ -30,7 +31,7 @@ def run_benchmark(
     races = tuple(
         hold_race(
             setting,
-            ours(),
+            methods,
             peers(setting.k_limit),
             n_sets=n_sets,
             n_peer_sets=n_peer_sets,

@@ -1,6 +1,7 @@
 """What takes part in a race, and our own entries."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -36,9 +37,9 @@ def amortized(name: str, model: AmortizedClusterer) -> Method:
     return Method(name, f"{model!r}, weights {model.weights}", fit)
 
 
-def ours() -> tuple[Method, ...]:
-    """Our systems, a line each."""
+def ours(weights: str | Path = "dac-mog2d") -> tuple[Method, ...]:
+    """Our systems, a line each, with the weights of a shipped model or of a file."""
     return (
-        amortized("DAC", DAC()),
-        amortized("DAC, as the network says", DAC(consolidate=False)),
+        amortized("DAC", DAC(weights)),
+        amortized("DAC, as the network says", DAC(weights, consolidate=False)),
     )

@@ -1,10 +1,12 @@
 """Mixtures of Gaussians: DAC's section 5.1, with the peers of today."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from torch import Generator
 
 from coterie.bench.benchmark import run_benchmark
+from coterie.bench.methods import ours
 from coterie.bench.printed import DAC_TABLE_1, DAC_TABLE_5
 from coterie.bench.race import Progress
 from coterie.bench.report import Report
@@ -31,12 +33,14 @@ def run_mog(
     seed: int = 0,
     progress: Progress | None = None,
     *,
+    weights: str | Path = "dac-mog2d",
     settings: Sequence[Setting] = SETTINGS,
 ) -> Report:
     """DAC's Table 1 on n_sets sets of each setting, and the peers on the first n_peer_sets."""
     return run_benchmark(
         "mog",
         settings,
+        ours(weights),
         n_sets=n_sets,
         n_peer_sets=n_peer_sets,
         seed=seed,

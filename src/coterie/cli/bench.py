@@ -51,6 +51,9 @@ def mog(
         int, typer.Option(metavar="N", min=0, help="How many of them the peers get.")
     ] = 100,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Draws the test sets.")] = 0,
+    weights: Annotated[
+        str, typer.Option(metavar="NAME", help="A shipped model or a weights file.")
+    ] = "dac-mog2d",
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where mog.json goes.")] = Path(
         "benchmarks/results"
     ),
@@ -58,11 +61,13 @@ def mog(
     """Mixtures of Gaussians, as in the tables of the DAC paper."""
     with refusing():
         from coterie.bench.mog import run_mog
+        from coterie.weights.catalogue import open_model
 
+        open_model(weights)  # a wrong name is told before the work
         target = out / "mog.json"
         out.mkdir(parents=True, exist_ok=True)  # before the work, so that it is not lost
     with _progress() as report_progress:
-        report = run_mog(sets, peer_sets, seed, report_progress)
+        report = run_mog(sets, peer_sets, seed, report_progress, weights=weights)
     with refusing():
         target.write_text(json.dumps(report.to_json(), indent=2) + "\n")
     console = Console(highlight=False)

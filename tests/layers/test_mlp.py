@@ -1,0 +1,9 @@
+from torch import nn
+
+from coterie.layers.mlp import mlp
+
+
+def test_widths_and_activations_alternate():
+    layers = mlp([2, 5, 3])
+    assert [type(layer) for layer in layers] == [nn.Linear, nn.GELU, nn.Linear]
+    assert (layers[0].in_features, layers[2].out_features) == (2, 3)
