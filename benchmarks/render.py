@@ -11,6 +11,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "src/coterie/weights/dac-mog2d.md")
+SHIPPED = "--weights dac-mog2d"
 MARKED = re.compile(r"(<!-- results (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -59,6 +60,8 @@ TABLES = {"mog-peers": peers, "mog-ours": ours}
 def results(name: str) -> dict[str, Any]:
     """What a benchmark wrote."""
     found: dict[str, Any] = json.loads((ROOT / f"benchmarks/results/{name}.json").read_text())
+    if not found["command"].endswith(SHIPPED):
+        raise SystemExit(f"benchmarks/results/{name}.json is not of the shipped model")
     return found
 
 
@@ -75,7 +78,10 @@ def mean(method: dict[str, Any], metric: str) -> float:
 def cell(method: dict[str, Any], metric: str) -> str:
     """A metric with its standard error."""
     found = method["metrics"].get(metric)
-    return "" if found is None else f"{found['mean']:.3f} ± {found['standard_error']:.3f}"
+    if found is None:
+        return ""
+    error = found["standard_error"]
+    return f"{found['mean']:.3f}" + ("" if error is None else f" ± {error:.3f}")
 
 
 def seconds(method: dict[str, Any]) -> str:
@@ -85,11 +91,11 @@ def seconds(method: dict[str, Any]) -> str:
 
 def where(data: dict[str, Any], n_sets: int) -> str:
     """The command, the machine and the day."""
-    machine = data["machine"]
+    machine, others = data["machine"], data["machine"]["others_cpu_share"]
+    busy = "" if others is None else f"; other processes took {others:.0%} of the machine"
     return (
-        f"`coterie bench mog`, {n_sets:,} sets a setting, {machine['cpu']},"
-        f" {machine['cores']} cores, {data['date'][:10]}; other processes took"
-        f" {machine['others_cpu_share']:.0%} of the machine."
+        f"`{data['command']}`: {n_sets:,} sets a setting; {machine['cpu']},"
+        f" {machine['cores']} cores, {data['date'][:10]}{busy}."
     )
 
 

@@ -3,7 +3,8 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import torch
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import (
     adjusted_rand_score,
@@ -11,6 +12,9 @@ from sklearn.metrics import (
     normalized_mutual_info_score,
 )
 from sklearn.metrics.cluster import contingency_matrix
+
+from coterie.functional.em import expectation, maximisation
+from coterie.functional.partitions import one_hot
 
 
 def accuracy(labels_true: ArrayLike, labels: ArrayLike) -> float:
@@ -50,17 +54,9 @@ def gaussian_log_likelihood(points: ArrayLike, labels: ArrayLike) -> float:
     variances have a pseudo-point of the pooled variance each, so that a cluster of one point does
     not make the likelihood infinite.
     """
-    points = np.asarray(points, dtype=np.float64)
-    clusters, member = np.unique(np.asarray(labels), return_inverse=True)
-    one_hot: NDArray = member[:, None] == np.arange(len(clusters))
-    sizes = one_hot.sum(0)
-    means = one_hot.T @ points / sizes[:, None]
-    deviations = (points - means[member]) ** 2
-    pooled = deviations.mean(0)
-    variances = (one_hot.T @ deviations + pooled) / (sizes[:, None] + 1) + 1e-12
-    joint = (
-        np.log(sizes / len(points))
-        - 0.5 * ((points[:, None] - means) ** 2 / variances).sum(2)
-        - 0.5 * np.log(2 * np.pi * variances).sum(1)
-    )
-    return float(np.logaddexp.reduce(joint, axis=1).mean())
+    _, numbered = np.unique(np.asarray(labels), return_inverse=True)
+    member = torch.from_numpy(numbered)
+    table = torch.as_tensor(np.asarray(points, dtype=np.float64))
+    memberships = one_hot(member, int(member.max()) + 1).double()
+    mixture = maximisation(table, memberships, pseudo_count=1.0, variance_floor=1e-12)
+    return float(expectation(table, mixture)[1].mean())

@@ -109,7 +109,7 @@ def test_without_peers_there_is_one_table_a_setting():
 def test_a_prior_without_a_density_needs_only_its_setting():
     prior = WarpedGaussians(100, 3)
     setting = Setting(prior, lambda n, generator: unpad(prior.sample(n, generator)), k_limit=4)
-    report = run_benchmark("warped", [setting], ours(), n_sets=2, n_peer_sets=1, seed=0)
+    report = run_benchmark("warped", [setting], ours(), command="", n_sets=2, n_peer_sets=1, seed=0)
     own, _ = report.tables()
     assert own.header == ["method", "ARI", "NMI", "ACC", "k-MAE", "seconds: mean, median"]
     assert [row[0] for row in own.rows] == ["DAC", NETWORK]

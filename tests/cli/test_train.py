@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 from coterie.cli.app import app
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.training import presets
-from coterie.training.trainer import CHECKPOINT, WEIGHTS, Recipe, TrainingConfig
+from coterie.training.recipe import Recipe, TrainingConfig
+from coterie.training.trainer import CHECKPOINT, WEIGHTS
 from coterie.weights.format import load_system, load_tensors
 
 TINY = Recipe(

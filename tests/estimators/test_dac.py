@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -116,6 +117,14 @@ def test_equal_points_are_a_cluster(consolidate):
 def test_one_column_is_enough(blobs):
     model = DAC().fit(blobs.points[:, :1])
     assert ari(blobs.labels, model.labels_) == 1
+
+
+def test_padding_has_no_part_in_the_likelihood(blobs):
+    column = blobs.points[:, :1]
+    model = DAC().fit(column)
+    reference = GaussianMixture(model.n_clusters_, covariance_type="diag", random_state=0)
+    expected = reference.fit(column).score(column)  # the best that one column can have
+    assert model.clustering_.log_likelihood == pytest.approx(expected, abs=0.02)
 
 
 def test_too_many_columns_are_projected_with_a_warning(blobs):

@@ -34,8 +34,7 @@ def everyone():
 
 
 def plain_scores(keys, references):
-    flat = torch.zeros(len(references), dtype=keys.dtype)
-    return kernel_scores(keys, references, flat, torch.ones(1, 1, dtype=keys.dtype))
+    return kernel_scores(keys, references, torch.ones(1, 1, dtype=keys.dtype))
 
 
 def test_the_kernel_is_gaussian_up_to_a_constant_per_point(keys, references, scores):
@@ -46,11 +45,13 @@ def test_the_kernel_is_gaussian_up_to_a_constant_per_point(keys, references, sco
 
 def test_regular_is_the_posterior_of_a_gaussian_mixture(keys, references, scores, everyone):
     mixture = GaussianMixture(R, covariance_type="spherical")
-    mixture.weights_ = torch.full((R,), 1 / R, dtype=torch.float64).numpy()
+    weights = torch.arange(1, R + 1, dtype=torch.float64) / (R * (R + 1) / 2)
+    mixture.weights_ = weights.numpy()
     mixture.means_ = references.numpy()
     mixture.covariances_ = mixture.precisions_cholesky_ = torch.ones(R).double().numpy()
     expected = torch.from_numpy(mixture.predict_proba(keys.numpy()))
-    torch.testing.assert_close(mixing_weights(scores, everyone, "regular"), expected)
+    found = mixing_weights(scores, everyone, "regular", log_mass=weights.log())
+    torch.testing.assert_close(found, expected)
 
 
 def test_column_is_attention_of_the_references_over_the_points(keys, references, everyone):
@@ -63,12 +64,17 @@ def test_column_is_attention_of_the_references_over_the_points(keys, references,
 
 
 def test_ot_matches_pot_and_keeps_both_marginals(scores, everyone):
-    weights = mixing_weights(scores, everyone, "ot", sinkhorn_iterations=500)
-    uniform = [torch.full((n,), 1 / n, dtype=torch.float64) for n in (N, R)]
-    expected = ot.bregman.sinkhorn_log(*uniform, -scores, reg=1.0, stopThr=1e-12, numItermax=10_000)
+    marginal = torch.arange(1, R + 1, dtype=torch.float64) / (R * (R + 1) / 2)
+    weights = mixing_weights(
+        scores, everyone, "ot", log_mass=marginal.log(), sinkhorn_iterations=500
+    )
+    points = torch.full((N,), 1 / N, dtype=torch.float64)
+    expected = ot.bregman.sinkhorn_log(
+        points, marginal, -scores, reg=1.0, stopThr=1e-12, numItermax=10_000
+    )
     torch.testing.assert_close(weights / N, expected, atol=1e-10, rtol=1e-8)
     torch.testing.assert_close(weights.sum(1), torch.ones(N).double())
-    torch.testing.assert_close(weights.sum(0), torch.full((R,), N / R).double())
+    torch.testing.assert_close(weights.sum(0), N * marginal)
 
 
 @pytest.mark.parametrize("e_step", E_STEPS)

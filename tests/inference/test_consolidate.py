@@ -193,3 +193,20 @@ def test_input_is_left_alone(blobs):
     consolidate(points, labels, 3)
     assert torch.equal(points, before[0])
     assert torch.equal(labels, before[1])
+
+
+def test_pairs_are_compared_in_blocks_of_any_size(monkeypatch):
+    points, mixture = overlapping(0, n_clusters=6)
+    whole = cheapest_removal(points, mixture)
+    monkeypatch.setattr("coterie.inference.consolidate.PAIRS_AT_A_TIME", 4)
+    parts = cheapest_removal(points, mixture)
+    assert parts.cost == pytest.approx(whole.cost)
+    torch.testing.assert_close(parts.mixture, whole.mixture)
+
+
+def test_a_cluster_in_many_pieces_comes_back_together():
+    # No single removal pays here, all together do.
+    generator = torch.Generator().manual_seed(0)
+    points = torch.randn(400, 2, generator=generator, dtype=torch.float64)
+    pieces = (points[:, 0] > 0).long() + 2 * (points[:, 1] > 0) + 4 * (points.norm(dim=1) > 1.2)
+    assert len(consolidate(points, pieces, 8).log_weight) == 1

@@ -95,7 +95,7 @@ def test_the_rule_repeats_the_labels(shipped_dac, blobs, consolidate, context_si
     between = np.random.default_rng(0).uniform(-5, 6, (100, 2))
     points = np.concatenate([blobs.points, between]).astype(np.float32)
     clustering, rule = cluster_points(shipped_dac, points, config, np.random.RandomState(0))
-    again = apply(rule, points, config)
+    again = apply(rule, points, config.chunk_size)
     assert (again.labels == clustering.labels).all()
     np.testing.assert_allclose(again.probabilities, clustering.probabilities, atol=1e-12)
 
@@ -224,3 +224,9 @@ def test_results_are_frozen(shipped_dac, blobs):
     with pytest.raises(AttributeError):
         clustering.labels = None
     assert replace(clustering, warnings=("mind",)).warnings == ("mind",)
+
+
+def test_being_stopped_is_said(blobs):
+    stopped = run(Nearest(), as_float32(blobs), max_steps=2).clustering
+    assert "stopped after 2 steps with 50 points left" in stopped.warnings[0]
+    assert run(Nearest(), as_float32(blobs)).clustering.warnings == ()

@@ -137,9 +137,17 @@ def test_every_weight_is_trained(network):
     assert [name for name, weight in trainable.named_parameters() if weight.grad is None] == []
 
 
-def test_coupling_needs_several_steps():
-    with pytest.raises(ValueError, match="unroll"):
-        AMCPConfig(coupling=True, unroll=1)
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"coupling": True, "unroll": 1}, "unroll"),
+        ({"e_step": "magic"}, "regular, ot, column, got 'magic'"),
+        ({"heads": 3}, "3 heads must divide"),
+    ],
+)
+def test_impossible_settings_are_refused(wrong, reason):
+    with pytest.raises(ValueError, match=reason):
+        AMCPConfig(**wrong)
 
 
 def test_it_learns():

@@ -1,7 +1,7 @@
 import pytest
 
 from coterie.data.priors.mog import MixtureOfGaussians
-from coterie.training.trainer import Recipe, TrainingConfig
+from coterie.training.recipe import Recipe, TrainingConfig
 
 
 @pytest.fixture(scope="session")

@@ -6,12 +6,14 @@ import torch
 from rich.console import Console
 from torch import nn
 
-from coterie.training.callbacks import JsonLog, ProgressBar
-from coterie.training.trainer import Progress
+from coterie.data.batch import SetBatch
+from coterie.systems.protocol import Commit, everything_remains, nothing_left
+from coterie.training.callbacks import JsonLog, Progress, ProgressBar, Validation
 
 
 def progress(step: int, loss: float = 0.0) -> Progress:
-    return Progress(step, 10, torch.tensor(loss), 0.1 * step, nn.Identity())
+    optimizer = torch.optim.Adam([nn.Parameter(torch.zeros(1))], lr=0.1 * step)
+    return Progress(step, 10, torch.tensor(loss), nn.Identity(), optimizer)
 
 
 def lines(path) -> list[dict]:
@@ -66,3 +68,49 @@ def test_progress_bar_is_silent_elsewhere():
     bar.on_step(progress(7, 1.25))
     bar.on_end(nn.Identity())
     assert paper.getvalue().strip() == ""
+
+
+class Splitter:
+    """A trained network's stand-in: takes the points left of zero, then the rest."""
+
+    def __init__(self):
+        self.anchor = nn.Parameter(torch.zeros(1))
+
+    def parameters(self):
+        return iter([self.anchor])
+
+    def start(self, batch):
+        return everything_remains(batch)
+
+    def finished(self, state):
+        return nothing_left(state)
+
+    def step(self, state, generator=None):
+        left = state.batch.points[..., 0] < 0
+        joined = state.remaining & (left if not state.commits else ~left)
+        return Commit(joined, torch.zeros(joined.shape), ())
+
+
+class TwoSides:
+    """Two clusters on either side of zero."""
+
+    k_max = 2
+
+    def sample(self, n_sets, generator):
+        labels = torch.tensor([0, 0, 1, 1]).expand(n_sets, -1)
+        points = torch.where(labels == 0, -1.0, 1.0)[..., None]
+        return SetBatch(points, torch.ones(n_sets, 4, dtype=torch.bool), labels)
+
+
+def test_validation_scores_fresh_sets_every_few_steps_and_at_the_end(path):
+    validation = Validation(path, TwoSides(), every=4, n_sets=3)
+    for step in range(1, 11):
+        validation.on_step(progress(step)._replace(system=Splitter()))
+    assert lines(path) == [{"step": step, "ari": 1.0, "k_mae": 0.0} for step in (4, 8, 10)]
+
+
+def test_only_the_first_device_writes(path):
+    other = progress(10)._replace(rank=1)
+    JsonLog(path, every=1).on_step(other)
+    Validation(path, TwoSides(), every=1).on_step(other)
+    assert not path.exists()

@@ -10,14 +10,9 @@ import pytest
 import torch
 from torch import nn
 
-from coterie.training.trainer import (
-    CHECKPOINT,
-    WEIGHTS,
-    TrainingConfig,
-    learning_rate,
-    step_generator,
-    train,
-)
+from coterie.training.callbacks import Schedule
+from coterie.training.recipe import TrainingConfig
+from coterie.training.trainer import CHECKPOINT, WEIGHTS, step_generator, train
 from coterie.weights.format import WeightsError, load_system
 
 SCHEDULE = TrainingConfig(steps=100, learning_rate=2.0, warmup=10, final_share=0.1)
@@ -28,7 +23,8 @@ import sys, time
 from pathlib import Path
 import torch
 from coterie.data.priors.mog import MixtureOfGaussians
-from coterie.training.trainer import Recipe, TrainingConfig, train
+from coterie.training.recipe import Recipe, TrainingConfig
+from coterie.training.trainer import train
 
 class Slow:
     def on_step(self, progress):
@@ -80,12 +76,12 @@ def uninterrupted(recipe, tmp_path_factory) -> nn.Module:
 
 
 def test_learning_rate_warms_up_linearly():
-    rates = [learning_rate(step, SCHEDULE) for step in range(10)]
+    rates = [Schedule(SCHEDULE).rate(step) for step in range(10)]
     assert rates == pytest.approx([0.2 * (step + 1) for step in range(10)])
 
 
 def test_learning_rate_falls_from_its_peak_to_its_final_share():
-    rates = [learning_rate(step, SCHEDULE) for step in range(10, 101)]
+    rates = [Schedule(SCHEDULE).rate(step) for step in range(10, 101)]
     assert rates[0] == pytest.approx(2.0)
     assert rates[45] == pytest.approx(0.5 * (2.0 + 0.2))  # half way down the cosine
     assert rates[-1] == pytest.approx(0.2)
@@ -93,7 +89,7 @@ def test_learning_rate_falls_from_its_peak_to_its_final_share():
 
 
 def test_learning_rate_needs_no_warm_up():
-    assert learning_rate(0, replace(SCHEDULE, warmup=0)) == pytest.approx(2.0)
+    assert Schedule(replace(SCHEDULE, warmup=0)).rate(0) == pytest.approx(2.0)
 
 
 def test_step_generator_is_the_same_for_the_same_step():
@@ -132,7 +128,7 @@ def test_callbacks_hear_of_every_step_and_of_the_end(recipe, tmp_path):
     heard = Losses()
     train(recipe, tmp_path, accelerator="cpu", callbacks=[heard])
     assert heard.steps == list(range(1, 13))
-    assert heard.rates == [learning_rate(step, recipe.training) for step in range(12)]
+    assert heard.rates == [Schedule(recipe.training).rate(step) for step in range(12)]
     assert heard.ended
 
 

@@ -17,6 +17,7 @@ def run_benchmark(
     settings: Sequence[Setting],
     methods: Sequence[Method],
     *,
+    command: str,
     n_sets: int,
     n_peer_sets: int,
     seed: int,
@@ -41,4 +42,4 @@ def run_benchmark(
         for setting in settings
     )
     machine = {**describe_machine(), "others_cpu_share": stopwatch.others_share()}
-    return Report(name, date, seed, machine, races, printed)
+    return Report(name, command, date, seed, machine, races, printed)

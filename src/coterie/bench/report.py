@@ -46,6 +46,7 @@ class Report:
     """The races of a benchmark, where and when they were held, and what the papers print."""
 
     name: str
+    command: str
     date: str
     seed: int
     machine: dict[str, Any]
@@ -56,6 +57,7 @@ class Report:
         """Everything, ready for JSON; the papers' numbers stay under "printed"."""
         return {
             "benchmark": self.name,
+            "command": self.command,
             "date": self.date,
             "seed": self.seed,
             "machine": dict(self.machine),

@@ -17,7 +17,7 @@ def refuse(message: str) -> NoReturn:
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def refusing(wrong: type[ValueError] = ValueError) -> Iterator[None]:
     """Turn errors in what a user gave into refusals: wrong values, files, missing extras."""
     try:
         yield
@@ -28,7 +28,7 @@ def refusing() -> Iterator[None]:
         refuse(f"this needs {error.name}: pip install 'coterie[{extra}]'")
     except OSError as error:
         refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except ValueError as error:
+    except wrong as error:
         refuse(str(error))
 
 

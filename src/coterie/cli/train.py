@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from coterie.cli.refusal import refuse, refusing
 
@@ -39,6 +40,9 @@ def train(
         int | None,
         typer.Option(metavar="N", min=0, help="Instead of the recipe's seed.", show_default=False),
     ] = None,
+    validate_every: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Score fresh sets every N steps; 0: never.")
+    ] = 1000,
     device: Annotated[Device, typer.Option(help="Where to train.")] = Device.auto,
     devices: Annotated[
         int, typer.Option(metavar="N", min=1, help="How many devices to train on.")
@@ -49,6 +53,7 @@ def train(
         from coterie.training.presets import preset
         from coterie.training.trainer import CHECKPOINT, WEIGHTS
         from coterie.training.trainer import train as follow
+        from coterie.weights.format import WeightsError
 
         recipe = preset(name)
     changes: dict[str, Any] = {"steps": steps, "seed": seed}
@@ -63,22 +68,23 @@ def train(
         _refuse_losing(checkpoint, weights, resume)
     if device is Device.cuda:
         _require_cuda(devices)
-    with refusing():
+    with refusing(WeightsError):
         follow(
             recipe,
             folder,
             resume=resume,
-            callbacks=_watchers(folder) if first else (),
+            callbacks=_watchers(folder, recipe.prior, validate_every) if first else (),
             accelerator=device.value,
             devices=devices,
         )
     if first:
         console = Console(highlight=False)
-        console.print(f"[dim]weights[/] {weights}", soft_wrap=True)
-        console.print(f"[dim]log    [/] {folder / 'log.jsonl'}", soft_wrap=True)
-        console.print(
-            f"[dim]try    [/] coterie cluster table.csv --weights {weights}", soft_wrap=True
-        )
+        for name, text in (
+            ("weights", weights),
+            ("log    ", folder / "log.jsonl"),
+            ("try    ", f"coterie cluster table.csv --weights {weights}"),
+        ):
+            console.print(f"[dim]{name}[/] {escape(str(text))}", soft_wrap=True)
 
 
 def _refuse_losing(checkpoint: Path, weights: Path, resume: bool) -> None:
@@ -99,7 +105,10 @@ def _require_cuda(devices: int) -> None:
         refuse(f"{devices} CUDA devices are asked for, this machine has {there}")
 
 
-def _watchers(folder: Path) -> list[Any]:
-    from coterie.training.callbacks import JsonLog, ProgressBar
+def _watchers(folder: Path, prior: Any, validate_every: int) -> list[Any]:
+    from coterie.training.callbacks import JsonLog, ProgressBar, Validation
 
-    return [JsonLog(folder / "log.jsonl"), ProgressBar(Console(stderr=True))]
+    watchers: list[Any] = [JsonLog(folder / "log.jsonl"), ProgressBar(Console(stderr=True))]
+    if validate_every:
+        watchers.append(Validation(folder / "validation.jsonl", prior, every=validate_every))
+    return watchers

@@ -36,6 +36,11 @@ class SetBatch:
         mask = torch.ones(1, len(points), dtype=torch.bool, device=points.device)
         return cls(points[None], mask)
 
+    def to(self, device: torch.device | str) -> "SetBatch":
+        """The same sets on another device."""
+        labels = None if self.labels is None else self.labels.to(device)
+        return SetBatch(self.points.to(device), self.mask.to(device), labels)
+
     def keep(self, mask: Tensor) -> "SetBatch":
         """The same sets with only the points of mask (B, N) left valid."""
         return replace(self, mask=self.mask & mask)

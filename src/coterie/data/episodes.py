@@ -10,9 +10,10 @@ from coterie.functional.partitions import one_hot
 def drop_clusters(
     batch: SetBatch, n_clusters: int, probability: float, generator: Generator
 ) -> SetBatch:
-    """Partly filtered sets: with the given probability a set loses a random half of its clusters.
+    """Partly filtered sets: with the given probability a set loses some of its clusters.
 
-    This is how a set looks once some of its clusters have been found. A set never becomes empty.
+    Each goes with probability one half, one always stays: so looks a set once some of its clusters
+    have been found.
     """
     if batch.labels is None:
         raise ValueError("drop_clusters needs labels")

@@ -41,22 +41,23 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Find the clusters of X (n, d); y is ignored."""
         table = self._check(X, reset=True)
-        network, card = open_model(self.weights)
+        network, card = open_model(self.weights, self.device)
         if card.system != self.system:
             raise ValueError(
                 f"weights {str(self.weights)!r} are of the system {card.system!r},"
                 f" {type(self).__name__} needs {self.system!r}"
             )
         self._columns = fit_columns(table, card.columns)
-        notes = _notes(table.shape[1], card.columns)
-        for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
         outcome = cluster_points(
-            network.to(self.device),  # type: ignore[arg-type]
+            network,  # type: ignore[arg-type]
             self._columns(table),
             self._inference(),
             check_random_state(self.random_state),
+            columns=min(table.shape[1], card.columns),
         )
+        notes = (*_notes(table.shape[1], card.columns), *outcome.clustering.warnings)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
         self._rule = outcome.rule
         self.clustering_ = replace(outcome.clustering, warnings=notes)
         self.labels_ = outcome.clustering.labels
@@ -75,7 +76,7 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
     def _assign(self, X: ArrayLike) -> Assignment:
         check_is_fitted(self)
         table = self._check(X, reset=False)
-        return apply(self._rule, self._columns(table), self._inference())
+        return apply(self._rule, self._columns(table), self._inference().chunk_size)
 
     def _inference(self) -> InferenceConfig:
         return InferenceConfig(

@@ -15,7 +15,7 @@ class DAC(AmortizedClusterer):
         A shipped model's name (see `coterie.models()`) or a weights file.
     consolidate : bool, default=True
         Whether the likelihood may take clusters back that the network proposed, and reassign
-        points. False gives the network's own word.
+        points. False leaves the clusters as the network found them.
     context_size : int, default=10_000
         With more rows than this the clusters are found on a random sample of this size, and every
         row is then labelled by the rule that it leaves.

@@ -28,8 +28,13 @@ def cluster_mean(values: Tensor, labels: Tensor, mask: Tensor, n_clusters: int) 
     return masked_sum(values[..., None] * inside, mask) / count.clamp_min(1)
 
 
+def present_clusters(labels: Tensor, mask: Tensor, n_clusters: int) -> Tensor:
+    """Which true clusters have a valid point: labels and mask (B, N) -> (B, K) bool."""
+    return (one_hot(labels, n_clusters) & mask[..., None]).any(1)
+
+
 def minimum_over_clusters(losses: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     """The loss against the easiest cluster that has points: (B, K) -> (B,); eq. 5's minimum."""
-    present = masked_sum(one_hot(labels, losses.shape[1]).to(losses.dtype), mask) > 0
+    present = present_clusters(labels, mask, losses.shape[1])
     easiest = torch.where(present, losses, torch.inf).amin(1)
     return torch.where(present.any(1), easiest, 0.0)

@@ -16,32 +16,43 @@ EStep = Literal["regular", "ot", "column"]
 E_STEPS: tuple[EStep, ...] = get_args(EStep)
 
 
-def kernel_scores(
-    keys: Tensor, references: Tensor, log_weight: Tensor, temperature: Tensor
-) -> Tensor:
-    """Log Gaussian kernel plus log weight, up to a constant per point.
+def kernel_scores(keys: Tensor, references: Tensor, temperature: Tensor) -> Tensor:
+    """The scaled kernel between points and references, less what is the point's own.
 
-    keys (..., N, C), references (..., R, C), log_weight (..., R), temperature (..., 1, 1)
-    -> (..., N, R). The kernel of eq. 16: |x - phi|^2 / 2 without the part that is the point's own.
+    keys (..., N, C), references (..., R, C), temperature (..., 1, 1) -> (..., N, R). Eq. 16's
+    -|x - phi|^2 / 2 without -|x|^2 / 2, which no point's own softmax notices. Over the points, in
+    the `column` step, the rest is constant per reference, and the kernel is the linear one of
+    eq. 22-25.
     """
     inner = keys @ references.transpose(-1, -2)
     centred = inner - 0.5 * references.square().sum(-1)[..., None, :]
-    return centred * temperature + log_weight[..., None, :]
+    return centred * temperature
 
 
 def mixing_weights(
-    scores: Tensor, mask: Tensor, e_step: EStep, *, sinkhorn_iterations: int = 10
+    scores: Tensor,
+    mask: Tensor,
+    e_step: EStep,
+    *,
+    log_mass: Tensor | None = None,
+    sinkhorn_iterations: int = 10,
 ) -> Tensor:
     """The E-step: scores (..., N, R), mask (..., N) -> (..., N, R), zero for masked points.
 
-    `regular` and `ot` give every valid point mass 1, `column` every reference.
+    `regular` and `ot` give every valid point mass 1, `column` every reference. log_mass (..., R) is
+    the share of each reference, uniform by default: its prior weight in the `regular` step, its
+    marginal in the `ot` step; in the `column` step it has no meaning.
     """
     valid = mask[..., None]
     if e_step == "regular":
+        if log_mass is not None:
+            scores = scores + log_mass[..., None, :]
         return torch.where(valid, scores.softmax(-1), 0.0)
     if e_step == "ot":
         n_points = mask.sum(-1).clamp_min(1).to(scores.dtype)[..., None, None]
-        plan = sinkhorn(scores, mask=mask, iterations=sinkhorn_iterations)
+        plan = sinkhorn(
+            scores, mask=mask, log_reference_mass=log_mass, iterations=sinkhorn_iterations
+        )
         return plan.exp() * n_points
     floor = torch.finfo(scores.dtype).min / 4
     weights = torch.where(valid, scores, floor).softmax(-2)

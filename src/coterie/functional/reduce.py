@@ -1,4 +1,4 @@
-"""The masked sum over points: the only way points of a set ever meet."""
+"""Masked sums over the points of a set."""
 
 import torch
 from torch import Tensor
@@ -14,11 +14,6 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
     total = masked_sum(values, mask)
     count = mask.sum(1).clamp_min(1)
     return total / count.view(-1, *[1] * (total.ndim - 1))
-
-
-def masked_logsumexp(values: Tensor, mask: Tensor) -> Tensor:
-    """Log of the sum of exponentials over points: (B, N, ...), (B, N) -> (B, ...); empty: -inf."""
-    return torch.where(_like(mask, values), values, -torch.inf).logsumexp(1)
 
 
 def _like(mask: Tensor, values: Tensor) -> Tensor:

@@ -5,12 +5,11 @@ density, the clusters found are the components of a mixture. One component after
 or merged with its neighbour, whichever costs the least likelihood, and the mixture re-estimated by
 EM from where it stands; of the mixtures on this path the one with the best information criterion is
 kept. The same EM steps update earlier clusters in the light of later ones (AMCP, Algorithm 1, line
-12). To stop at the first removal that does not pay is no better on the model's own prior (the same
-ARI and k-MAE on 400 sets) and much worse away from it, where a cluster may come in many pieces.
+12). Stopping at the first removal that does not pay would leave clusters in pieces where the data
+are wider than those of the network's training: each single removal costs, all together pay.
 
 The criterion is BIC with one refinement: what a component's mean and variance cost depends on the
-points that belong to it, not on all (as in Figueiredo and Jain's message length, 2002). On DAC's
-(3000, 12) sets it leaves a k-MAE of 0.197 where plain BIC leaves 0.217.
+points that belong to it, not on all (as in Figueiredo and Jain's message length, 2002).
 """
 
 import math
@@ -23,6 +22,7 @@ from coterie.functional.em import Gaussians, expectation, gaussian_log_density, 
 from coterie.functional.partitions import one_hot
 
 PSEUDO_COUNT = 1.0
+PAIRS_AT_A_TIME = 128
 
 
 class Removal(NamedTuple):
@@ -115,10 +115,16 @@ def _cheapest_merge(
         + share * (1 - share) * (mixture.mean[first] - mixture.mean[second]).square()
     )
     log_scale = 0.5 * variance.log()
-    merged = gaussian_log_density(points, mean, log_scale) + joint.log()  # (N, P)
-    rest = _log_rest(responsibilities[:, first] + responsibilities[:, second])
-    after = torch.logaddexp(log_likelihood[:, None] + rest, merged)
-    cost = (log_likelihood[:, None] - after).sum(0)  # (P,)
+
+    def cost_of(pairs: Tensor) -> Tensor:
+        merged = gaussian_log_density(points, mean[pairs], log_scale[pairs]) + joint[pairs].log()
+        rest = _log_rest(responsibilities[:, first[pairs]] + responsibilities[:, second[pairs]])
+        after = torch.logaddexp(log_likelihood[:, None] + rest, merged)
+        return (log_likelihood[:, None] - after).sum(0)
+
+    # In blocks: with 64 components there are two thousand pairs.
+    blocks = torch.arange(len(joint), device=points.device).split(PAIRS_AT_A_TIME)
+    cost = torch.cat([cost_of(pairs) for pairs in blocks])  # (P,)
     best = int(cost.argmin())
     a, b = int(first[best]), int(second[best])
     kept = [j for j in range(k) if j not in (a, b)]

@@ -14,12 +14,12 @@ from torch import Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.functional.em import Gaussians
-from coterie.functional.partitions import size_order
+from coterie.functional.partitions import canonical, size_order
 from coterie.inference.consolidate import consolidate
 from coterie.inference.loop import find_clusters
 from coterie.inference.result import Clustering, Step
 from coterie.inference.rules import MixtureRule, ReplayRule, Rule
-from coterie.systems.protocol import Commit, Sequential
+from coterie.systems.protocol import Commit, Sequential, State
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,10 @@ def cluster_points(
     points: NDArray[np.float32],
     config: InferenceConfig,
     random_state: np.random.RandomState,
+    *,
+    columns: int | None = None,
 ) -> Outcome:
-    """Cluster the points (n, D) of one set."""
+    """Cluster the points (n, D) of one set, of which only the first columns hold data."""
     index = _context(len(points), config.context_size, random_state)
     context = torch.from_numpy(points[index]).to(config.device)
     state = find_clusters(system, SetBatch.single(context), max_steps=config.max_steps)
@@ -64,29 +66,31 @@ def cluster_points(
 
     density: MixtureRule | None = None
     if all(commit.gaussian is not None for commit in commits):
-        density = MixtureRule(network_mixture(commits, torch.bincount(labels[labels >= 0])))
+        sizes = torch.bincount(labels[labels >= 0])
+        density = MixtureRule(network_mixture(commits, sizes, columns))
     rule: Rule
     if density is not None and config.consolidate:
-        rule = density = MixtureRule(consolidate(context, labels, len(commits)))
+        rule = density = MixtureRule(consolidate(context[:, :columns], labels, len(commits)))
     else:
         rule = ReplayRule.of(system, commits)
 
-    found = apply(rule, points, config)
+    found = apply(rule, points, config.chunk_size)
     order = occupied_by_size(found)
     clustering = Clustering(
-        labels=_rank(order, found.probabilities.shape[1])[found.labels],
+        labels=canonical(torch.from_numpy(found.labels)).numpy(),
         probabilities=_renormalise(found.probabilities[:, order]),
         log_likelihood=None if density is None else float(density.log_likelihood(context).mean()),
         steps=tuple(_step(commit, index) for commit in commits),
+        warnings=_unfinished(state, config.max_steps),
     )
     return Outcome(clustering, rule.select(torch.from_numpy(order).to(config.device)))
 
 
-def apply(rule: Rule, points: NDArray[np.float32], config: InferenceConfig) -> Assignment:
+def apply(rule: Rule, points: NDArray[np.float32], chunk_size: int) -> Assignment:
     """Label points (n, D) by a rule, chunk by chunk."""
     labels, probabilities = [], []
-    for start in range(0, len(points), config.chunk_size):
-        chunk = torch.from_numpy(points[start : start + config.chunk_size]).to(config.device)
+    for start in range(0, len(points), chunk_size):
+        chunk = torch.from_numpy(points[start : start + chunk_size]).to(rule.device)
         log_probabilities = rule.log_probabilities(chunk).cpu()
         labels.append(log_probabilities.argmax(1).numpy())
         probabilities.append(log_probabilities.exp().numpy())
@@ -101,13 +105,15 @@ def claimed_labels(commits: tuple[Commit, ...]) -> Tensor:
     return labels
 
 
-def network_mixture(commits: tuple[Commit, ...], sizes: Tensor) -> Gaussians:
+def network_mixture(
+    commits: tuple[Commit, ...], sizes: Tensor, columns: int | None = None
+) -> Gaussians:
     """The mixture in the network's own words: each step's Gaussian, weighted by sizes (K,)."""
     gaussians = [commit.gaussian for commit in commits if commit.gaussian is not None]
     return Gaussians(
         (sizes.double() / sizes.sum()).log(),
-        torch.cat([gaussian.mean[0] for gaussian in gaussians]).double(),
-        torch.cat([gaussian.log_scale[0] for gaussian in gaussians]).double(),
+        torch.cat([gaussian.mean[0] for gaussian in gaussians]).double()[:, :columns],
+        torch.cat([gaussian.log_scale[0] for gaussian in gaussians]).double()[:, :columns],
     )
 
 
@@ -125,13 +131,6 @@ def _context(n_points: int, size: int, random_state: np.random.RandomState) -> N
     return np.sort(random_state.choice(n_points, size, replace=False))
 
 
-def _rank(order: NDArray[np.intp], n_clusters: int) -> NDArray[np.intp]:
-    """The place of each cluster in an order."""
-    rank = np.full(n_clusters, -1, dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return rank
-
-
 def _renormalise(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     return probabilities / probabilities.sum(1, keepdims=True)
 
@@ -143,4 +142,14 @@ def _step(commit: Commit, index: NDArray[np.intp]) -> Step:
         claimed=index[commit.joined[0].cpu().numpy()],
         offered=index[offered],
         probabilities=logits.sigmoid().numpy()[offered],
+    )
+
+
+def _unfinished(state: State, max_steps: int) -> tuple[str, ...]:
+    left = int(state.remaining.sum())
+    if not left or len(state.commits) < max_steps:
+        return ()
+    return (
+        f"the network was stopped after {max_steps} steps with {left} points left: the data look"
+        " unlike what it was trained on",
     )

@@ -24,7 +24,8 @@ class Clustering:
     """A finished clustering of n points into k clusters.
 
     labels: (n,), 0..k-1 by falling size; probabilities: (n, k), rows sum to 1; log_likelihood: mean
-    per point where the system has a density; steps: how the loop went; warnings: what to mistrust.
+    per point of the context, in the columns that the network read, where the system has a density;
+    steps: how the loop went; warnings: what to mistrust.
     """
 
     labels: NDArray[np.intp]

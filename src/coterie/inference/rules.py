@@ -18,6 +18,10 @@ from coterie.systems.protocol import Commit, Sequential
 class Rule(Protocol):
     """Log-probabilities of k clusters for any point."""
 
+    @property
+    def device(self) -> torch.device:
+        """Where the rule computes."""
+
     def log_probabilities(self, points: Tensor) -> Tensor:
         """Points (M, D) -> (M, K) in float64, rows sum to one in probability."""
 
@@ -27,16 +31,24 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class MixtureRule:
-    """The posterior of a mixture of Gaussians."""
+    """The posterior of a mixture of Gaussians over the first columns of the points."""
 
     mixture: Gaussians
 
+    @property
+    def device(self) -> torch.device:
+        return self.mixture.mean.device
+
     def log_probabilities(self, points: Tensor) -> Tensor:
-        return expectation(points.double(), self.mixture)[0]
+        return self._expectation(points)[0]
 
     def log_likelihood(self, points: Tensor) -> Tensor:
         """Log-density of each point: (M, D) -> (M,)."""
-        return expectation(points.double(), self.mixture)[1]
+        return self._expectation(points)[1]
+
+    def _expectation(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        columns = self.mixture.mean.shape[-1]
+        return expectation(points[:, :columns].double(), self.mixture)
 
     def select(self, clusters: Tensor) -> "MixtureRule":
         log_weight, mean, log_scale = (part[clusters] for part in self.mixture)
@@ -48,7 +60,9 @@ class ReplayRule:
     """The steps of the loop, taken again from what each of them kept.
 
     A point is offered to the clusters in the order in which they were found; the probability of a
-    cluster is that of being claimed by it and by none before (stick breaking).
+    cluster is that of being claimed by it and by none before (stick breaking); the most probable
+    one is the label. DAC gives a point to the first cluster that claims it; the two can differ
+    where a claim is near 0.5, and labels that contradict their probabilities help nobody.
     """
 
     system: Sequential
@@ -68,6 +82,10 @@ class ReplayRule:
         )
         clusters = torch.arange(len(commits), device=commits[0].joined.device)
         return cls(deepcopy(system).double(), exact, clusters)
+
+    @property
+    def device(self) -> torch.device:
+        return self.clusters.device
 
     @no_grad()
     def log_probabilities(self, points: Tensor) -> Tensor:

@@ -24,9 +24,9 @@ class IntraCM(nn.Module):
         self.heads, self.em_steps, self.e_step = heads, em_steps, e_step
         head_width = width // heads
         self.references = nn.Parameter(torch.randn(heads, references, head_width))
-        self.log_weight = nn.Parameter(torch.zeros(heads, references))
         self.log_temperature = nn.Parameter(torch.full((heads, 1, 1), -0.25 * math.log(head_width)))
         if e_step != "column":
+            self.reference_mass = nn.Parameter(torch.zeros(heads, references))
             self.log_prior_share = nn.Parameter(torch.full((heads, references, 1), -5.0))
         self.norm_points = nn.LayerNorm(width)
         self.key_value = nn.Linear(width, 2 * width)
@@ -56,7 +56,7 @@ class IntraCM(nn.Module):
             weights = self._weights(keys, references, per_head)
 
         mass = weights.sum(-2)  # (B, H, R)
-        seen = weights.transpose(-1, -2) @ values / (mass[..., None] + 1e-6 * n_points)
+        seen = weights.transpose(-1, -2) @ values / mass[..., None].clamp_min(1e-6)
         share = (mass / n_points[..., 0]).clamp_min(1e-6).log().transpose(1, 2)  # (B, R, H)
         slots = seen.transpose(1, 2).flatten(2)  # (B, R, C)
         slots = self.norm_slot_in(self.slot_in(torch.cat([slots, share], -1)))
@@ -79,8 +79,11 @@ class IntraCM(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def _weights(self, keys: Tensor, references: Tensor, mask: Tensor) -> Tensor:
-        scores = kernel_scores(keys, references, self.log_weight, self.log_temperature.exp())
-        return mixing_weights(scores, mask, self.e_step)
+        scores = kernel_scores(keys, references, self.log_temperature.exp())
+        if self.e_step == "column":
+            return mixing_weights(scores, mask, self.e_step)
+        log_mass = self.reference_mass.log_softmax(-1)
+        return mixing_weights(scores, mask, self.e_step, log_mass=log_mass)
 
     def _means(self, keys: Tensor, weights: Tensor, n_points: Tensor) -> Tensor:
         if self.e_step == "column":  # each reference has mass 1: the plain mean of eq. 25

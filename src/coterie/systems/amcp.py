@@ -1,9 +1,10 @@
 """Amortized mixing coupling processes (AMCP; Liu, Jing 2022): clusters by mixing and coupling.
 
-The paper's main text was not at hand: the network follows its appendix and abstract, and what had
-to be reconstructed is said in the documentation. A step turns the unassigned points and the
-clusters found so far into a representation phi of the next cluster, and phi into a membership
-probability for each point; given phi the points are independent (appendix B.1).
+The network follows the paper's appendix and abstract. IntraCM is appendix B; the proposal, its
+refinements, the narrow read-out and the form of the coupling are this project's own. A step turns
+the unassigned points and the clusters found so far into a representation phi of the next cluster,
+and phi into a membership probability for each point; given phi the points are independent
+(appendix B.1).
 """
 
 from collections.abc import Sequence
@@ -15,10 +16,15 @@ from torch import Generator, Tensor, nn
 
 from coterie.data.batch import SetBatch, compact
 from coterie.functional.em import Gaussians, gaussian_log_density, map_moments
-from coterie.functional.matching import cluster_mean, membership_loss, minimum_over_clusters
-from coterie.functional.mixing import EStep
-from coterie.functional.partitions import claim, one_hot
-from coterie.functional.reduce import masked_mean, masked_sum
+from coterie.functional.matching import (
+    cluster_mean,
+    membership_loss,
+    minimum_over_clusters,
+    present_clusters,
+)
+from coterie.functional.mixing import E_STEPS, EStep
+from coterie.functional.partitions import claim
+from coterie.functional.reduce import masked_mean
 from coterie.layers.mixing import IntraCM
 from coterie.layers.mlp import mlp
 from coterie.systems.protocol import (
@@ -58,6 +64,10 @@ class AMCPConfig:
     min_share: float = 0.02
 
     def __post_init__(self) -> None:
+        if self.e_step not in E_STEPS:
+            raise ValueError(f"e_step must be one of {', '.join(E_STEPS)}, got {self.e_step!r}")
+        if self.width % self.heads or self.read_width % self.heads:
+            raise ValueError(f"{self.heads} heads must divide width and read_width")
         if self.coupling and self.unroll < 2:
             raise ValueError("coupling is learnt over several steps: unroll must be 2 or more")
 
@@ -153,7 +163,7 @@ class AMCP(nn.Module):
         first, last = guesses[0].belief, guesses[-1].belief
         logits = left.scatter(guesses[-1].logits)
         joined = claim(logits, state.remaining, self.config.min_share * n_points)
-        claimed = claim(guesses[-1].logits, left.mask, self.config.min_share * n_points)
+        claimed = left.take(joined[..., None])[..., 0] & left.mask
         summary = self.summary(features.pool, claimed, n_points)
         gaussian = Gaussians(
             last.mean.new_zeros(len(last.mean), 1), last.mean[:, None], last.log_scale[:, None]
@@ -267,7 +277,7 @@ class AMCP(nn.Module):
 
     def _place(self, phi: Tensor, mean: Tensor, scale: Tensor, offset: nn.Module) -> Belief:
         shift, stretch = offset(phi).chunk(2, -1)
-        log_scale = (scale.log() + stretch).clamp(-3.5, 4.0)
+        log_scale = (scale.log() + stretch).clamp(-3.5, 4.0)  # a density that cannot explode
         return Belief(phi, mean + shift * scale, log_scale)
 
     def _condition(self, score: Tensor, points: Tensor, belief: Belief) -> Tensor:
@@ -319,8 +329,9 @@ class AMCP(nn.Module):
         guesses, _ = self.guess(features, remaining, n_points, finished)
         losses = [self._losses(features, remaining, labels, guess) for guess in guesses]
         easiest = [minimum_over_clusters(each, labels, remaining).sum() for each in losses]
-        present = masked_sum(one_hot(labels, self.config.k_max).to(n_points), remaining) > 0
+        present = present_clusters(labels, remaining, self.config.k_max)
         best = torch.where(present, losses[-1].detach(), torch.inf).argmin(1)
+        # The first guesses count too, by less: they only have to be good enough to be refined.
         return easiest[-1] + 0.3 * sum(easiest[:-1], torch.zeros_like(easiest[-1])), best
 
     def _losses(

@@ -27,7 +27,11 @@ from coterie.systems.protocol import (
 
 @dataclass(frozen=True)
 class DACConfig:
-    """Shape of the network, and how many clusters its training sets have at most."""
+    """Shape of the network, and how many clusters its training sets have at most.
+
+    min_share: when no membership passes 0.5 the loop ends, unless more than this share of the set
+    is left.
+    """
 
     columns: int = 2
     width: int = 128

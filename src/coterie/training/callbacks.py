@@ -1,9 +1,15 @@
-"""What watches a training run: a log for machines, a progress bar for people."""
+"""What steers and watches a training run: schedule, checkpoints, log, validation, progress bar.
+
+A callback has any of `before_step(step, optimizer)`, `on_step(progress)` and `on_end(system)`.
+"""
 
 import json
+import math
 import time
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import torch
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -13,9 +19,99 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as RichProgress
-from torch import nn
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from coterie.training.trainer import Progress
+from coterie.inference.engine import claimed_labels
+from coterie.inference.loop import find_clusters
+from coterie.metrics import ari, k_error
+from coterie.training.checkpoint import save_checkpoint
+from coterie.training.recipe import Prior, Recipe, TrainingConfig
+
+
+class Progress(NamedTuple):
+    """What callbacks hear of after a step: loss is a scalar on the device, not yet fetched."""
+
+    step: int
+    steps: int
+    loss: Tensor
+    system: nn.Module
+    optimizer: Optimizer
+    rank: int = 0
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate of the step that was taken."""
+        return float(self.optimizer.param_groups[0]["lr"])
+
+
+class Schedule:
+    """Linear warm-up, then a cosine down to final_share of the peak."""
+
+    def __init__(self, config: TrainingConfig) -> None:
+        self.config = config
+
+    def before_step(self, step: int, optimizer: Optimizer) -> None:
+        for group in optimizer.param_groups:
+            group["lr"] = self.rate(step)
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from zero."""
+        config = self.config
+        if step < config.warmup:
+            return config.learning_rate * (step + 1) / config.warmup
+        progress = (step - config.warmup) / max(1, config.steps - config.warmup)
+        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+        return config.learning_rate * (config.final_share + (1 - config.final_share) * cosine)
+
+
+class Checkpoints:
+    """The training state on disk every few steps, written by the first of several devices."""
+
+    def __init__(self, path: Path, recipe: Recipe) -> None:
+        self.path, self.recipe = path, recipe
+
+    def on_step(self, progress: Progress) -> None:
+        if progress.rank == 0 and progress.step % self.recipe.training.checkpoint_every == 0:
+            save_checkpoint(
+                self.path,
+                progress.system,
+                progress.optimizer,
+                step=progress.step,
+                recipe=self.recipe.describe(),
+            )
+
+
+class Validation:
+    """ARI and k-MAE of the network's own clusters on fresh sets, a JSON object a line."""
+
+    def __init__(
+        self, path: Path, prior: Prior, *, every: int = 1000, n_sets: int = 32, seed: int = 2**40
+    ) -> None:
+        self.path, self.every = Path(path), every
+        self.batch = prior.sample(n_sets, torch.Generator().manual_seed(seed))
+
+    def on_step(self, progress: Progress) -> None:
+        if progress.rank == 0 and (
+            progress.step % self.every == 0 or progress.step == progress.steps
+        ):
+            _append(self.path, {"step": progress.step, **self.scores(progress.system)})
+
+    def scores(self, system: Any) -> dict[str, float]:
+        """Mean scores over the sets; points that are left over count as one cluster."""
+        device = next(system.parameters()).device
+        with torch.compiler.set_stance("force_eager"):  # sets shrink: nothing compiled would fit
+            state = find_clusters(system, self.batch.to(device))
+        found = claimed_labels(state.commits).cpu()
+        assert self.batch.labels is not None
+        pairs = [
+            (truth[mask], labels[mask])
+            for truth, labels, mask in zip(self.batch.labels, found, self.batch.mask, strict=True)
+        ]
+        return {
+            "ari": round(sum(ari(*pair) for pair in pairs) / len(pairs), 6),
+            "k_mae": round(sum(k_error(*pair) for pair in pairs) / len(pairs), 6),
+        }
 
 
 class JsonLog:
@@ -26,10 +122,12 @@ class JsonLog:
 
     def __init__(self, path: Path, every: int = 50) -> None:
         self.path, self.every = Path(path), every
-        self._losses: list = []
+        self._losses: list[Tensor] = []
         self._began = time.monotonic()
 
     def on_step(self, progress: Progress) -> None:
+        if progress.rank:
+            return
         self._losses.append(progress.loss)
         if progress.step % self.every and progress.step != progress.steps:
             return
@@ -41,9 +139,7 @@ class JsonLog:
             "learning_rate": progress.learning_rate,
             "seconds": round(time.monotonic() - self._began, 3),
         }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+        _append(self.path, line)
 
 
 class ProgressBar:
@@ -75,3 +171,9 @@ class ProgressBar:
 
     def on_end(self, system: nn.Module) -> None:
         self._bar.stop()
+
+
+def _append(path: Path, line: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(json.dumps(line) + "\n")

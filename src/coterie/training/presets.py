@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from coterie.data.priors.mog import MixtureOfGaussians
-from coterie.training.trainer import Recipe, TrainingConfig
+from coterie.training.recipe import Recipe, TrainingConfig
 
 DAC_MOG2D = Recipe(
     name="dac-mog2d",
@@ -39,7 +39,7 @@ AMCP_MOG2D_WIDE = replace(
     trained_on="2-D mixtures of up to 12 axis-aligned Gaussians, 300 to 1,000 points (DAC, eq. 13)",
 )
 
-# What was tried for dac-mog2d at a quarter of its length; the card has the results.
+# What was tried for dac-mog2d on a fifth of its sets; the card has the results.
 DAC_STUDY = replace(
     DAC_MOG2D,
     name="study-dac",

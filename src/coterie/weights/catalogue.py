@@ -43,14 +43,15 @@ def find(weights: str | Path) -> Path:
     raise WeightsError(f"no model {str(weights)!r}; shipped: {names}; or give a {SUFFIX} file")
 
 
-def open_model(weights: str | Path) -> tuple[nn.Module, Card]:
+def open_model(weights: str | Path, device: str = "cpu") -> tuple[nn.Module, Card]:
     """A trained system and its card, by shipped name or path; shared, so not to be trained."""
     path = find(weights)
     if not path.is_file():
         raise WeightsError(f"no weights file at {path}")
-    return _open(path, path.stat().st_mtime_ns)
+    return _open(path, path.stat().st_mtime_ns, device)
 
 
 @lru_cache(maxsize=8)
-def _open(path: Path, modified: int) -> tuple[nn.Module, Card]:
-    return load_system(path)
+def _open(path: Path, modified: int, device: str) -> tuple[nn.Module, Card]:
+    system, card = load_system(path)
+    return system.to(device), card

@@ -1,0 +1,67 @@
+"""Recipes: everything that decides what comes out of a training run."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
+
+from torch import Generator
+
+from coterie.data.batch import SetBatch
+from coterie.data.episodes import drop_clusters
+
+
+class Prior(Protocol):
+    """A distribution over labelled sets (a frozen dataclass)."""
+
+    k_max: int
+
+    def sample(self, n_sets: int, generator: Generator) -> SetBatch:
+        """A batch of labelled sets on the generator's device."""
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How long, how fast and in what numbers to train."""
+
+    steps: int = 20_000
+    sets_per_step: int = 64
+    learning_rate: float = 5e-4
+    warmup: int = 500
+    final_share: float = 0.01
+    betas: tuple[float, float] = (0.9, 0.99)
+    clip: float = 1.0
+    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    compile: bool = False  # on a GPU; on a CPU it takes minutes and gains little
+    seed: int = 0
+    checkpoint_every: int = 1000
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A system, the sets it is shown, and how it is trained on them."""
+
+    name: str
+    system: str
+    settings: dict[str, Any]
+    prior: Any  # a Prior; a field of a Protocol type would hide that it is a dataclass
+    training: TrainingConfig = TrainingConfig()
+    partly_filtered: float = 0.0
+    trained_on: str = ""
+
+    def __post_init__(self) -> None:
+        known = self.settings.get("k_max", self.prior.k_max)
+        if known != self.prior.k_max:
+            raise ValueError(
+                f"recipe {self.name!r}: the loss knows {known} clusters, the prior draws up to"
+                f" {self.prior.k_max}"
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """The recipe as JSON-ready data."""
+        return {**asdict(self), "prior": {"name": type(self.prior).__name__, **asdict(self.prior)}}
+
+    def sample(self, generator: Generator) -> SetBatch:
+        """What the network is shown in one step."""
+        batch = self.prior.sample(self.training.sets_per_step, generator)
+        if self.partly_filtered:
+            batch = drop_clusters(batch, self.prior.k_max, self.partly_filtered, generator)
+        return batch
