@@ -10,6 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from coterie.functional.reduce import all_points_sum
+
 
 class Gaussians(NamedTuple):
     """K diagonal Gaussians with mixing weights, for each of B sets (the axis B may be absent)."""
@@ -77,8 +79,9 @@ def map_moments(
     That point pulls the mean to the previous one and the scale to prior_scale.
     points (B, N, D), weight (B, N), prior_mean (B, D) -> mean (B, D), standard deviation (B, D).
     """
-    mass = weight.sum(1, keepdim=True) + 1.0
+    mass = all_points_sum(weight.sum(1, keepdim=True)) + 1.0
     weight = weight[..., None]
-    mean = ((weight * points).sum(1) + prior_mean) / mass
-    scatter = (weight * (points - mean[:, None]).square()).sum(1) + prior_scale**2
+    mean = (all_points_sum((weight * points).sum(1)) + prior_mean) / mass
+    squares = (weight * (points - mean[:, None]).square()).sum(1)
+    scatter = all_points_sum(squares) + prior_scale**2
     return mean, (scatter / mass).sqrt()

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from coterie.functional.reduce import all_points_sum, count_points, masked_softmax
 from coterie.functional.sinkhorn import sinkhorn
 
 EStep = Literal["regular", "ot", "column"]
@@ -49,14 +50,17 @@ def mixing_weights(
             scores = scores + log_mass[..., None, :]
         return torch.where(valid, scores.softmax(-1), 0.0)
     if e_step == "ot":
-        n_points = mask.sum(-1).clamp_min(1).to(scores.dtype)[..., None, None]
+        n_points = count_points(mask).clamp_min(1).to(scores.dtype)[..., None, None]
         plan = sinkhorn(
             scores, mask=mask, log_reference_mass=log_mass, iterations=sinkhorn_iterations
         )
         return plan.exp() * n_points
-    floor = torch.finfo(scores.dtype).min / 4
-    weights = torch.where(valid, scores, floor).softmax(-2)
-    return torch.where(valid, weights, 0.0)
+    return masked_softmax(scores, valid, -2)
+
+
+def mixed_sum(weights: Tensor, values: Tensor) -> Tensor:
+    """What each reference sees of the points: (..., N, R), (..., N, C) -> (..., R, C)."""
+    return all_points_sum(weights.transpose(-1, -2) @ values)
 
 
 def mixing_means(
@@ -68,6 +72,6 @@ def mixing_means(
     per valid point, n_points (..., 1, 1) -> (..., R, C). The prior keeps a reference that no point
     wants where it is.
     """
-    total = weights.transpose(-1, -2) @ keys / n_points
-    mass = weights.sum(-2)[..., None] / n_points
+    total = mixed_sum(weights, keys) / n_points
+    mass = all_points_sum(weights.sum(-2))[..., None] / n_points
     return (prior_share * prior_mean + total) / (prior_share + mass)

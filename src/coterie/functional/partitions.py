@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor
 
+from coterie.functional.reduce import all_points_max, any_point, count_points
+
 
 def one_hot(labels: Tensor, n_clusters: int) -> Tensor:
     """Boolean memberships: labels (..., N), -1 for none -> (..., N, K)."""
@@ -19,10 +21,11 @@ def claim(membership_logits: Tensor, remaining: Tensor, too_many: Tensor) -> Ten
     points with at least half the largest probability are taken.
     """
     sure = remaining & (membership_logits > 0)
-    undecided = ~sure.any(1) & (remaining.sum(1) > too_many)
+    undecided = ~any_point(sure) & (count_points(remaining) > too_many)
     log_probability = torch.nn.functional.logsigmoid(membership_logits)
     log_probability = torch.where(remaining, log_probability, -torch.inf)
-    half_the_largest = log_probability.amax(1, keepdim=True) - math.log(2.0)
+    largest = all_points_max(log_probability.amax(1, keepdim=True))
+    half_the_largest = largest - math.log(2.0)
     likely = remaining & (log_probability >= half_the_largest)
     return torch.where(undecided[:, None], likely, sure)
 

@@ -6,6 +6,8 @@ AMCP appendix A.1-A.2, eq. 1-3. There is no other Sinkhorn in this package.
 import torch
 from torch import Tensor
 
+from coterie.functional.reduce import all_points_logsumexp, count_points
+
 
 def sinkhorn(
     scores: Tensor,
@@ -27,7 +29,7 @@ def sinkhorn(
     if mask is None:
         mask = torch.ones(scores.shape[:-1], dtype=torch.bool, device=scores.device)
     if log_point_mass is None:
-        log_point_mass = -mask.sum(-1, keepdim=True).clamp_min(1).to(scores.dtype).log()
+        log_point_mass = -count_points(mask)[..., None].clamp_min(1).to(scores.dtype).log()
     if log_reference_mass is None:
         log_reference_mass = -torch.full_like(scores[..., 0, :], n_references).log()
 
@@ -39,7 +41,7 @@ def sinkhorn(
     for _ in range(iterations):
         by_point = scores + point_potential[..., None]
         by_point = torch.where(mask[..., None], by_point, floor)
-        reference_potential = log_reference_mass - by_point.logsumexp(-2)
+        reference_potential = log_reference_mass - all_points_logsumexp(by_point, -2)[..., 0, :]
         by_reference = scores + reference_potential[..., None, :]
         point_potential = log_point_mass - by_reference.logsumexp(-1)
 

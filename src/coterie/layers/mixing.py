@@ -6,7 +6,14 @@ import torch
 from torch import Tensor, nn
 
 from coterie.functional.attention import attention
-from coterie.functional.mixing import EStep, kernel_scores, mixing_means, mixing_weights
+from coterie.functional.mixing import (
+    EStep,
+    kernel_scores,
+    mixed_sum,
+    mixing_means,
+    mixing_weights,
+)
+from coterie.functional.reduce import all_points_sum, count_points
 from coterie.layers.mlp import mlp
 
 
@@ -48,15 +55,15 @@ class IntraCM(nn.Module):
         keys, values = self.key_value(self.norm_points(x)).chunk(2, -1)
         keys, values = self._split(keys), self._split(values)  # (B, H, N, c)
         per_head = mask[:, None, :].expand(-1, self.heads, -1)  # (B, H, N)
-        n_points = mask.sum(1).clamp_min(1).to(x.dtype)[:, None, None, None]
+        n_points = count_points(mask).clamp_min(1).to(x.dtype)[:, None, None, None]
         references = self.references.expand(len(x), -1, -1, -1)  # (B, H, R, c)
         weights = self._weights(keys, references, per_head)
         for _ in range(self.em_steps):
             references = self._means(keys, weights, n_points)
             weights = self._weights(keys, references, per_head)
 
-        mass = weights.sum(-2)  # (B, H, R)
-        seen = weights.transpose(-1, -2) @ values / mass[..., None].clamp_min(1e-6)
+        mass = all_points_sum(weights.sum(-2))  # (B, H, R)
+        seen = mixed_sum(weights, values) / mass[..., None].clamp_min(1e-6)
         share = (mass / n_points[..., 0]).clamp_min(1e-6).log().transpose(1, 2)  # (B, R, H)
         slots = seen.transpose(1, 2).flatten(2)  # (B, R, C)
         slots = self.norm_slot_in(self.slot_in(torch.cat([slots, share], -1)))
@@ -87,5 +94,5 @@ class IntraCM(nn.Module):
 
     def _means(self, keys: Tensor, weights: Tensor, n_points: Tensor) -> Tensor:
         if self.e_step == "column":  # each reference has mass 1: the plain mean of eq. 25
-            return weights.transpose(-1, -2) @ keys
+            return mixed_sum(weights, keys)
         return mixing_means(keys, weights, self.references, self.log_prior_share.exp(), n_points)

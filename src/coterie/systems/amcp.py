@@ -24,7 +24,12 @@ from coterie.functional.matching import (
 )
 from coterie.functional.mixing import E_STEPS, EStep
 from coterie.functional.partitions import claim
-from coterie.functional.reduce import masked_mean
+from coterie.functional.reduce import (
+    all_points_sum,
+    count_points,
+    masked_mean,
+    masked_softmax,
+)
 from coterie.layers.mixing import IntraCM
 from coterie.layers.mlp import mlp
 from coterie.systems.protocol import (
@@ -155,7 +160,7 @@ class AMCP(nn.Module):
         else:
             features, slots = state.encoded
             features = Features(*map(left.take, features))
-        n_points = state.batch.mask.sum(1)
+        n_points = count_points(state.batch.mask)
         finished = features.pool.new_zeros(len(n_points), self.config.width)
         for commit in state.commits:
             finished = finished + commit.memory[-1]
@@ -224,7 +229,7 @@ class AMCP(nn.Module):
         """What a finished cluster leaves to later ones: (B, N, W), members (B, N) -> (B, C)."""
         if not self.config.coupling:
             return pool.new_zeros(len(pool), self.config.width)
-        share = members.sum(1) / n_points.clamp_min(1)
+        share = count_points(members) / n_points.clamp_min(1)
         described = torch.cat([masked_mean(pool, members), _log(share)[:, None]], -1)
         # Weighted by its share, so that the sum stays bounded however many clusters there are.
         return share[:, None] * self.summarise(described)
@@ -245,31 +250,31 @@ class AMCP(nn.Module):
         query = self.seed.expand(len(mask), -1)
         if self.config.coupling:
             remaining = masked_mean(features.pool, mask)
-            share = _log(mask.sum(1) / n_points.clamp_min(1))[:, None]
+            share = _log(count_points(mask) / n_points.clamp_min(1))[:, None]
             query = query + self.couple(torch.cat([finished, remaining, share], -1))
         heads = self.config.heads
         keys = features.key.unflatten(-1, (heads, -1))  # (B, N, H, c)
         scores = (keys * query.unflatten(-1, (heads, -1))[:, None]).sum(-1)  # (B, N, H)
         scores = scores * keys.shape[-1] ** -0.5
-        floor = torch.finfo(scores.dtype).min / 4
-        weights = torch.where(mask[..., None], scores, floor).softmax(1)  # (B, N, H)
+        weights = masked_softmax(scores, mask[..., None], 1)  # (B, N, H)
         values = features.value.unflatten(-1, (heads, -1))
-        pooled = (weights[..., None] * values).sum(1).flatten(1) + query  # (B, W)
+        pooled = all_points_sum((weights[..., None] * values).sum(1)).flatten(1) + query  # (B, W)
         phi = self.propose_in(pooled)
         phi = self.norm_propose(phi + self.propose(phi))
         place = weights.mean(-1)
-        mean = (place[..., None] * features.points).sum(1)
-        spread = (place[..., None] * (features.points - mean[:, None]).square()).sum(1)
+        mean = all_points_sum((place[..., None] * features.points).sum(1))
+        deviation = (features.points - mean[:, None]).square()
+        spread = all_points_sum((place[..., None] * deviation).sum(1))
         return self._place(phi, mean, (spread + 1e-3).sqrt(), self.first_offset)
 
     def _refine(self, features: Features, mask: Tensor, guess: Guess) -> Belief:
         """One more look: pool the points by their memberships, move phi and the moments."""
         weight = torch.where(mask, guess.logits.sigmoid(), 0.0)  # (B, N)
-        mass = weight.sum(1, keepdim=True)
-        pooled = (weight[..., None] * features.pool).sum(1) / (mass + 1e-3)
+        mass = all_points_sum(weight.sum(1, keepdim=True))
+        pooled = all_points_sum((weight[..., None] * features.pool).sum(1)) / (mass + 1e-3)
         phi, mean, log_scale = guess.belief
         new_mean, new_scale = map_moments(features.points, weight, mean, self.config.cluster_scale)
-        share = _log(mass / mask.sum(1, keepdim=True).clamp_min(1))
+        share = _log(mass / count_points(mask)[:, None].clamp_min(1))
         moved = ((new_mean - mean) * (-log_scale).exp()).clamp(-10, 10)
         news = torch.cat([phi, pooled, share, moved, new_scale.log() - log_scale], -1)
         phi = self.norm_refine(phi + self.refine(news))

@@ -8,6 +8,7 @@ from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.functional.em import Gaussians
+from coterie.functional.reduce import any_point
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,9 @@ class Sequential(Protocol):
 
 def nothing_left(state: State) -> Tensor:
     """The common end: no point remains, or the last step found none to take. (B,) bool."""
-    done = ~state.remaining.any(1)
+    done = ~any_point(state.remaining)
     if state.commits:
-        done = done | ~state.commits[-1].joined.any(1)
+        done = done | ~any_point(state.commits[-1].joined)
     return done
 
 
