@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.estimators.base import AmortizedClusterer
-from coterie.estimators.dac import DAC
+from coterie.estimators.quick import clusterer
 
 
 class Answer(NamedTuple):
@@ -38,8 +38,7 @@ def amortized(name: str, model: AmortizedClusterer) -> Method:
 
 
 def ours(weights: str | Path = "dac-mog2d") -> tuple[Method, ...]:
-    """Our systems, a line each, with the weights of a shipped model or of a file."""
-    return (
-        amortized("DAC", DAC(weights)),
-        amortized("DAC, as the network says", DAC(weights, consolidate=False)),
-    )
+    """A shipped model or a weights file, with and without consolidation."""
+    model, raw = clusterer(weights), clusterer(weights, consolidate=False)
+    name = type(model).__name__
+    return amortized(name, model), amortized(f"{name}, as the network says", raw)

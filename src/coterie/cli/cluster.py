@@ -74,9 +74,9 @@ def cluster(
 def _fit(
     table: "Table", weights: str, seed: int, *, consolidate: bool
 ) -> "tuple[AmortizedClusterer, list[str]]":
-    from coterie.estimators.dac import DAC
+    from coterie.estimators.quick import clusterer
 
-    model = DAC(weights, consolidate=consolidate, random_state=seed)
+    model = clusterer(weights, consolidate=consolidate, random_state=seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         model.fit(table.values)

@@ -41,7 +41,7 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Find the clusters of X (n, d); y is ignored."""
         table = self._check(X, reset=True)
-        network, card = open_model(self.weights, self.device)
+        network, card = open_model(self.weights, self.device, **self._changes())
         if card.system != self.system:
             raise ValueError(
                 f"weights {str(self.weights)!r} are of the system {card.system!r},"
@@ -60,6 +60,7 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
             warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
         self._rule = outcome.rule
         self.clustering_ = replace(outcome.clustering, warnings=notes)
+        self.trace_ = outcome.clustering.steps
         self.labels_ = outcome.clustering.labels
         self.probabilities_ = outcome.clustering.probabilities
         self.n_clusters_ = outcome.clustering.n_clusters
@@ -72,6 +73,23 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """The probability of each cluster for each row of X: (n, k)."""
         return self._assign(X).probabilities
+
+    def sample_partitions(
+        self, n_samples: int = 10, *, random_state: Any = None
+    ) -> NDArray[np.intp]:
+        """Draw labels of the fitted rows from their memberships: (n_samples, n).
+
+        Given the clusters the rows are independent, so each draw asks for every row which cluster
+        claims it. Labels of a draw mean the same clusters as `labels_`.
+        """
+        check_is_fitted(self)
+        uniform = check_random_state(random_state).uniform(size=(n_samples, len(self.labels_), 1))
+        claimed = uniform > self.probabilities_.cumsum(1)[None, :, :-1]
+        return claimed.sum(2)
+
+    def _changes(self) -> dict[str, Any]:
+        """Settings of the network that the user wants otherwise than in training."""
+        return {}
 
     def _assign(self, X: ArrayLike) -> Assignment:
         check_is_fitted(self)

@@ -1,16 +1,32 @@
-"""Clusters in one call."""
+"""Clusters in one call, and the estimator that goes with some weights."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from coterie.estimators.amcp import AMCP
+from coterie.estimators.base import AmortizedClusterer
 from coterie.estimators.dac import DAC
+from coterie.weights.catalogue import find
+from coterie.weights.format import load_card
+
+DEFAULT = "dac-mog2d"
+ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in (AMCP, DAC)}
 
 
-def cluster(X: ArrayLike, **settings: Any) -> NDArray[np.intp]:
-    """The cluster of each row of X (n, d), 0..k-1 by falling size, with the default model.
+def clusterer(weights: str | Path = DEFAULT, **settings: Any) -> AmortizedClusterer:
+    """The estimator of the system that the weights are of, with its settings."""
+    estimator: Any = ESTIMATORS[load_card(find(weights)).system]
+    model: AmortizedClusterer = estimator(weights, **settings)
+    return model
 
-    Settings are those of the estimator, here `DAC`.
+
+def cluster(X: ArrayLike, weights: str | Path = DEFAULT, **settings: Any) -> NDArray[np.intp]:
+    """The cluster of each row of X (n, d), 0..k-1 by falling size.
+
+    Settings are those of the estimator that goes with the weights, `DAC` by default.
     """
-    return DAC(**settings).fit(X).labels_
+    labels: NDArray[np.intp] = clusterer(weights, **settings).fit(X).labels_
+    return labels

@@ -24,9 +24,14 @@ from coterie.systems.protocol import Commit, Sequential, State
 
 @dataclass(frozen=True)
 class InferenceConfig:
-    """How to run the loop, and what to do with what it found."""
+    """How to run the loop, and what to do with what it found.
+
+    consolidate: re-estimate the clusters found and take back those that do not pay;
+    update_previous: re-estimate them, but keep them all (AMCP*).
+    """
 
     consolidate: bool = True
+    update_previous: bool = False
     context_size: int = 10_000
     chunk_size: int = 65_536
     max_steps: int = 64
@@ -69,8 +74,9 @@ def cluster_points(
         sizes = torch.bincount(labels[labels >= 0])
         density = MixtureRule(network_mixture(commits, sizes, columns))
     rule: Rule
-    if density is not None and config.consolidate:
-        rule = density = MixtureRule(consolidate(context[:, :columns], labels, len(commits)))
+    if density is not None and (config.consolidate or config.update_previous):
+        mixture = consolidate(context[:, :columns], labels, len(commits), remove=config.consolidate)
+        rule = density = MixtureRule(mixture)
     else:
         rule = ReplayRule.of(system, commits)
 

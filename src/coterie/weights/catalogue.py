@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -43,15 +44,20 @@ def find(weights: str | Path) -> Path:
     raise WeightsError(f"no model {str(weights)!r}; shipped: {names}; or give a {SUFFIX} file")
 
 
-def open_model(weights: str | Path, device: str = "cpu") -> tuple[nn.Module, Card]:
-    """A trained system and its card, by shipped name or path; shared, so not to be trained."""
+def open_model(weights: str | Path, device: str = "cpu", **changes: Any) -> tuple[nn.Module, Card]:
+    """A trained system and its card, by shipped name or path; shared, so not to be trained.
+
+    Changes replace settings of the card, as in `load_system`.
+    """
     path = find(weights)
     if not path.is_file():
         raise WeightsError(f"no weights file at {path}")
-    return _open(path, path.stat().st_mtime_ns, device)
+    return _open(path, path.stat().st_mtime_ns, device, tuple(sorted(changes.items())))
 
 
 @lru_cache(maxsize=8)
-def _open(path: Path, modified: int, device: str) -> tuple[nn.Module, Card]:
-    system, card = load_system(path)
+def _open(
+    path: Path, modified: int, device: str, changes: tuple[tuple[str, Any], ...]
+) -> tuple[nn.Module, Card]:
+    system, card = load_system(path, **dict(changes))
     return system.to(device), card

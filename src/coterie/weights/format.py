@@ -5,6 +5,8 @@ what input the network was trained on, and where the weights come from.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,14 +54,25 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any])
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read tensors and the JSON header, or say which file is at fault and why."""
+    with _opened(path) as (file, header):
+        return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """An open weights file and its header; whatever is wrong with it becomes a WeightsError."""
     if not path.is_file():
         raise WeightsError(f"no weights file at {path}")
     try:
         with safe_open(path, framework="pt") as file:
             header = json.loads((file.metadata() or {}).get("coterie", "null"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            _check_header(path, header)
+            yield file, header
     except (SafetensorError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise WeightsError(f"{path} is damaged or no safetensors file: {error}") from error
+
+
+def _check_header(path: Path, header: Any) -> None:
     if not isinstance(header, dict):
         raise WeightsError(f"{path} is a safetensors file, but not one of coterie's")
     if header.get("version") not in range(1, FORMAT_VERSION + 1):
@@ -67,7 +80,6 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             f"{path} has format {header.get('version')!r}, this coterie reads up to"
             f" {FORMAT_VERSION}: it may be newer"
         )
-    return tensors, header
 
 
 def save_system(path: Path, system: nn.Module, card: Card) -> None:
@@ -77,18 +89,24 @@ def save_system(path: Path, system: nn.Module, card: Card) -> None:
 
 def load_card(path: Path) -> Card:
     """Only the card of a weights file."""
-    return _card(path, load_tensors(path)[1])
+    with _opened(path) as (_, header):
+        return _card(path, header)
 
 
-def load_system(path: Path) -> tuple[nn.Module, Card]:
-    """The system of a weights file, ready for inference, and its card."""
+def load_system(path: Path, **changes: Any) -> tuple[nn.Module, Card]:
+    """The system of a weights file, ready for inference, and its card.
+
+    Changes replace settings of the card, where the weights serve the changed network too.
+    """
     tensors, header = load_tensors(path)
     card = _card(path, header)
     try:
-        system = build(card.system, card.settings)
+        system = build(card.system, {**card.settings, **changes})
         system.load_state_dict(tensors)
     except (ValueError, RuntimeError, TypeError) as error:
-        raise WeightsError(f"{path} does not fit its own header: {error}") from error
+        wanted = ", ".join(f"{name}={value!r}" for name, value in changes.items())
+        other = wanted or "its own header"
+        raise WeightsError(f"{path} does not fit {other}: {error}") from error
     return system.eval().requires_grad_(False), card
 
 
