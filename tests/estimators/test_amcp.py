@@ -17,6 +17,7 @@ NETWORKS = {
     "column": SMALL,
     "regular": replace(SMALL, e_step="regular"),
     "once": replace(SMALL, encode_once=True, decoder_blocks=0, unroll=2, coupling=True),
+    "free": replace(SMALL, density="none"),
 }
 
 

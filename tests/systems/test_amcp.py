@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
+from coterie.functional.matching import membership_loss
 from coterie.functional.mixing import E_STEPS
 from coterie.systems.amcp import AMCP, AMCPConfig
 
@@ -14,6 +15,7 @@ SEEDS = st.integers(0, 2**31)
 SMALL = AMCPConfig(width=16, read_width=16, heads=2, references=4, em_steps=2, encoder_blocks=1)
 COUPLED = replace(SMALL, unroll=2, coupling=True)
 ONCE = replace(COUPLED, encode_once=True, decoder_blocks=0)
+FREE = replace(COUPLED, density="none")
 
 
 def network_of(config: AMCPConfig) -> AMCP:
@@ -21,15 +23,16 @@ def network_of(config: AMCPConfig) -> AMCP:
         torch.manual_seed(0)
         network = AMCP(config).double().requires_grad_(False)
         # The offsets start at zero; a test must see whether they are used.
-        for layer in (network.first_offset, network.offset):
-            torch.nn.init.normal_(layer.weight, std=0.1)
+        for name, layer in network.named_children():
+            if name.endswith("offset"):
+                torch.nn.init.normal_(layer.weight, std=0.1)
         return network
 
 
 @pytest.fixture(
     scope="module",
-    params=[*(replace(SMALL, e_step=e_step) for e_step in E_STEPS), COUPLED, ONCE],
-    ids=[*E_STEPS, "coupled", "once"],
+    params=[*(replace(SMALL, e_step=e_step) for e_step in E_STEPS), COUPLED, ONCE, FREE],
+    ids=[*E_STEPS, "coupled", "once", "free"],
 )
 def network(request) -> AMCP:
     return network_of(request.param)
@@ -131,6 +134,16 @@ def test_unrolled_loss_counts_only_sets_that_have_clusters_left():
     torch.testing.assert_close(once.loss(alone), often.loss(alone))
 
 
+def test_without_a_density_only_the_memberships_are_told():
+    network, batch = network_of(FREE), random_batch(0)
+    assert network.step(network.start(batch)).gaussian is None
+    features, _ = network.encode(batch.points, batch.mask)
+    finished = torch.zeros(3, FREE.width, dtype=torch.float64)
+    guess = network.guess(features, batch.mask, batch.mask.sum(1), finished)[0][-1]
+    entropy = membership_loss(guess.logits, batch.labels, batch.mask, FREE.k_max)
+    torch.testing.assert_close(network._losses(features, batch.mask, batch.labels, guess), entropy)
+
+
 def test_every_weight_is_trained(network):
     trainable = network_of(network.config).requires_grad_(True)
     trainable.loss(random_batch(0)).backward()
@@ -143,6 +156,7 @@ def test_every_weight_is_trained(network):
         ({"coupling": True, "unroll": 1}, "unroll"),
         ({"e_step": "magic"}, "regular, ot, column, got 'magic'"),
         ({"heads": 3}, "3 heads must divide"),
+        ({"density": "fog"}, "gaussian or none, got 'fog'"),
     ],
 )
 def test_impossible_settings_are_refused(wrong, reason):

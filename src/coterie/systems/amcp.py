@@ -9,7 +9,7 @@ and phi into a membership probability for each point; given phi the points are i
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Generator, Tensor, nn
@@ -47,7 +47,8 @@ class AMCPConfig:
 
     encode_once: the points are encoded once for all clusters (else again for each cluster, from
     the points that remain); decoder_blocks: mixing under the light of a proposed cluster;
-    coupling: whether finished clusters condition the next proposal (InterCC); cluster_scale: the
+    coupling: whether finished clusters condition the next proposal (InterCC); density: whether a
+    cluster has a mean and a scale, or is whatever its members have in common; cluster_scale: the
     scale of the imaginary point that steadies a cluster's moments.
     """
 
@@ -63,6 +64,7 @@ class AMCPConfig:
     refinements: int = 2
     encode_once: bool = False
     coupling: bool = False
+    density: Literal["gaussian", "none"] = "gaussian"
     cluster_scale: float = 0.25
     k_max: int = 4
     unroll: int = 1
@@ -71,6 +73,8 @@ class AMCPConfig:
     def __post_init__(self) -> None:
         if self.e_step not in E_STEPS:
             raise ValueError(f"e_step must be one of {', '.join(E_STEPS)}, got {self.e_step!r}")
+        if self.density not in ("gaussian", "none"):
+            raise ValueError(f"density must be gaussian or none, got {self.density!r}")
         if self.width % self.heads or self.read_width % self.heads:
             raise ValueError(f"{self.heads} heads must divide width and read_width")
         if self.coupling and self.unroll < 2:
@@ -80,7 +84,7 @@ class AMCPConfig:
 class Features(NamedTuple):
     """What a step reads of each point: its place, and narrow maps of its encoding."""
 
-    points: Tensor  # (B, N, D)
+    points: Tensor  # (B, N, D), of no columns where clusters have no density
     score: Tensor  # (B, N, W), for the memberships
     pool: Tensor  # (B, N, W), for the sums over points
     key: Tensor  # (B, N, W), for the proposal
@@ -112,6 +116,8 @@ class AMCP(nn.Module):
         super().__init__()
         self.config = config
         width, narrow, columns = config.width, config.read_width, config.columns
+        # Without a density a cluster has no place: every moment below has no columns.
+        self.located = columns if config.density == "gaussian" else 0
 
         def mixing(block_width: int, em_steps: int) -> IntraCM:
             return IntraCM(block_width, config.heads, config.references, em_steps, config.e_step)
@@ -134,16 +140,17 @@ class AMCP(nn.Module):
         self.propose_in = nn.Linear(narrow, width)
         self.propose = mlp([width, width, width])
         self.norm_propose = nn.LayerNorm(width)
-        self.first_offset = _zero(nn.Linear(width, 2 * columns))
+        if self.located:
+            self.place = nn.Linear(2 * self.located + 1, narrow, bias=False)
+            self.first_offset = _zero(nn.Linear(width, 2 * self.located))
+            self.offset = _zero(nn.Linear(width, 2 * self.located))
 
         self.modulate = nn.Linear(width, 2 * narrow)
-        self.place = nn.Linear(2 * columns + 1, narrow, bias=False)
         self.read = nn.Sequential(nn.GELU(), nn.Linear(narrow, narrow), nn.GELU())
         self.membership = nn.Linear(narrow, 1)
 
-        self.refine = mlp([width + narrow + 1 + 2 * columns, width, width])
+        self.refine = mlp([width + narrow + 1 + 2 * self.located, width, width])
         self.norm_refine = nn.LayerNorm(width)
-        self.offset = _zero(nn.Linear(width, 2 * columns))
 
     # The sequential contract
 
@@ -170,11 +177,8 @@ class AMCP(nn.Module):
         joined = claim(logits, state.remaining, self.config.min_share * n_points)
         claimed = left.take(joined[..., None])[..., 0] & left.mask
         summary = self.summary(features.pool, claimed, n_points)
-        gaussian = Gaussians(
-            last.mean.new_zeros(len(last.mean), 1), last.mean[:, None], last.log_scale[:, None]
-        )
         memory = (*slots, *decoder_slots, *first, *last, summary)
-        return Commit(joined, logits, memory, gaussian)
+        return Commit(joined, logits, memory, self._gaussian(last))
 
     def finished(self, state: State) -> Tensor:
         return nothing_left(state)
@@ -187,11 +191,11 @@ class AMCP(nn.Module):
         features = self._features(points, self._read_encoder(points, slots))
         score = features.score
         if self.decoder:
-            score = self._condition(score, points, Belief(*beliefs[:3]))
+            score = self._condition(score, features.points, Belief(*beliefs[:3]))
             for block, kept in zip(self.decoder, decoder_slots, strict=True):
                 score = block.read(score, kept)
             score = self.norm_decoded(score)
-        return self._logits(score, points, Belief(*beliefs[3:]))
+        return self._logits(score, features.points, Belief(*beliefs[3:]))
 
     # The network
 
@@ -235,7 +239,8 @@ class AMCP(nn.Module):
         return share[:, None] * self.summarise(described)
 
     def _features(self, points: Tensor, encoded: Tensor) -> Features:
-        return Features(points, *self.point_maps(self.norm_encoded(encoded)).chunk(4, -1))
+        maps = self.point_maps(self.norm_encoded(encoded)).chunk(4, -1)
+        return Features(points[..., : self.located], *maps)
 
     def _read_encoder(self, points: Tensor, slots: Sequence[Tensor]) -> Tensor:
         encoded: Tensor = self.embed(points)
@@ -265,7 +270,7 @@ class AMCP(nn.Module):
         mean = all_points_sum((place[..., None] * features.points).sum(1))
         deviation = (features.points - mean[:, None]).square()
         spread = all_points_sum((place[..., None] * deviation).sum(1))
-        return self._place(phi, mean, (spread + 1e-3).sqrt(), self.first_offset)
+        return self._place(phi, mean, (spread + 1e-3).sqrt(), "first_offset")
 
     def _refine(self, features: Features, mask: Tensor, guess: Guess) -> Belief:
         """One more look: pool the points by their memberships, move phi and the moments."""
@@ -278,22 +283,34 @@ class AMCP(nn.Module):
         moved = ((new_mean - mean) * (-log_scale).exp()).clamp(-10, 10)
         news = torch.cat([phi, pooled, share, moved, new_scale.log() - log_scale], -1)
         phi = self.norm_refine(phi + self.refine(news))
-        return self._place(phi, new_mean, new_scale, self.offset)
+        return self._place(phi, new_mean, new_scale, "offset")
 
-    def _place(self, phi: Tensor, mean: Tensor, scale: Tensor, offset: nn.Module) -> Belief:
-        shift, stretch = offset(phi).chunk(2, -1)
+    def _place(self, phi: Tensor, mean: Tensor, scale: Tensor, offset: str) -> Belief:
+        """The moments of the points, corrected by what phi knows better."""
+        if not self.located:
+            return Belief(phi, mean, scale.log())
+        shift, stretch = getattr(self, offset)(phi).chunk(2, -1)
         log_scale = (scale.log() + stretch).clamp(-3.5, 4.0)  # a density that cannot explode
         return Belief(phi, mean + shift * scale, log_scale)
 
+    def _gaussian(self, belief: Belief) -> Gaussians | None:
+        if not self.located:
+            return None
+        mean, log_scale = belief.mean[:, None], belief.log_scale[:, None]
+        return Gaussians(mean.new_zeros(mean.shape[:2]), mean, log_scale)
+
     def _condition(self, score: Tensor, points: Tensor, belief: Belief) -> Tensor:
-        """Each point in the light of a cluster: where it lies in it, and what it looks like."""
+        """Each point in the light of a cluster: what it looks like, and where it lies in it."""
+        gate, shift = self.modulate(belief.phi)[:, None].chunk(2, -1)
+        seen = score * (1 + gate) + shift
+        if not self.located:
+            return seen
         z = (points - belief.mean[:, None]) * (-belief.log_scale).exp()[:, None]
         z = z.clamp(-30, 30)
         square = z.square()
-        place = [z / (1 + z.abs() / 4), -square / (1 + square / 8)]
-        place.append(torch.log1p(square.sum(-1, keepdim=True)))
-        gate, shift = self.modulate(belief.phi)[:, None].chunk(2, -1)
-        return score * (1 + gate) + shift + self.place(torch.cat(place, -1))
+        distance = torch.log1p(square.sum(-1, keepdim=True))
+        place = [z / (1 + z.abs() / 4), -square / (1 + square / 8), distance]
+        return seen + self.place(torch.cat(place, -1))
 
     def _logits(self, score: Tensor, points: Tensor, belief: Belief) -> Tensor:
         hidden = self.read(self._condition(score, points, belief))

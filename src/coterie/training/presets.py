@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from coterie.data.priors.mog import MixtureOfGaussians
+from coterie.data.priors.warped import WarpedGaussians
 from coterie.training.recipe import Recipe, TrainingConfig
 
 DAC_MOG2D = Recipe(
@@ -39,6 +40,14 @@ AMCP_MOG2D_WIDE = replace(
     trained_on="2-D mixtures of up to 12 axis-aligned Gaussians, 300 to 1,000 points (DAC, eq. 13)",
 )
 
+AMCP_WARPED2D = replace(
+    AMCP_MOG2D,
+    name="amcp-warped2d",
+    settings={"columns": 2, "k_max": 4, "density": "none", "unroll": 3, "coupling": True},
+    prior=WarpedGaussians(n_max=1000, k_max=4),
+    trained_on="2-D mixtures of up to 4 warped Gaussians, 300 to 1,000 points (DAC, eq. 16)",
+)
+
 # What was tried for dac-mog2d on a fifth of its sets; the card has the results.
 DAC_STUDY = replace(
     DAC_MOG2D,
@@ -66,6 +75,7 @@ PRESETS: dict[str, Recipe] = {
         ),
         AMCP_MOG2D,
         AMCP_MOG2D_WIDE,
+        AMCP_WARPED2D,
     )
 }
 
