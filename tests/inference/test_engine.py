@@ -37,16 +37,18 @@ class Nearest:
 
     def step(self, state: State, generator: torch.Generator | None = None) -> Commit:
         memory = (torch.tensor([len(state.commits)]),)
-        logits = self.replay(state.batch.points, Commit(state.remaining, torch.empty(0), memory))
+        fresh = Commit(state.remaining, torch.empty(0), memory)
+        logits = self.replay(state.batch.points, [fresh])[..., 0]
         logits = torch.where(state.remaining, logits, -torch.inf)
         return Commit(logits > 0, logits, memory)
 
     def finished(self, state: State) -> Tensor:
         return nothing_left(state) | torch.tensor(len(state.commits) == len(CENTRES))
 
-    def replay(self, points: Tensor, commit: Commit) -> Tensor:
+    def replay(self, points: Tensor, commits) -> Tensor:
         distance = (points[..., None, :] - CENTRES.to(points)).norm(dim=-1)  # (B, M, K)
-        return torch.where(distance.argmin(-1) == commit.memory[0], 10.0, -10.0)
+        nearest = distance.argmin(-1)[..., None]
+        return torch.where(nearest == torch.cat([c.memory[0] for c in commits]), 10.0, -10.0)
 
 
 def as_float32(blobs):

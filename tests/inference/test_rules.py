@@ -91,7 +91,7 @@ def test_mixture_rule_is_bayes_rule(mixture_rule):
 def test_replay_rule_offers_a_point_to_the_clusters_in_turn(shipped_dac, replay_rule):
     points = 3 * torch.randn(50, 2, generator=torch.Generator().manual_seed(0))
     commits = [replace(c, memory=tuple(m.float() for m in c.memory)) for c in replay_rule.commits]
-    first, second, third = (shipped_dac.replay(points[None], c)[0].sigmoid() for c in commits)
+    first, second, third = shipped_dac.replay(points[None], commits)[0].sigmoid().unbind(-1)
     turns = [first, (1 - first) * second, (1 - first) * (1 - second) * third]
     expected = torch.stack(turns, 1) / sum(turns)[:, None]
     found = replay_rule.log_probabilities(points).exp().float()

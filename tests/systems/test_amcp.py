@@ -80,10 +80,20 @@ def test_replay_gives_the_logits_of_the_step(network, seed):
     batch = random_batch(seed)
     commit = second_step(network, batch)
     offered = commit.membership_logits.isfinite()
-    replayed = network.replay(batch.points, commit)
+    replayed = network.replay(batch.points, [commit])[..., 0]
     torch.testing.assert_close(
         replayed[offered], commit.membership_logits[offered], rtol=1e-11, atol=1e-11
     )
+
+
+def test_steps_are_replayed_together_as_one_by_one(network):
+    batch = random_batch(0)
+    state = network.start(batch)
+    commits = [network.step(state), second_step(network, batch)]
+    together = network.replay(batch.points, commits)
+    for i, commit in enumerate(commits):
+        alone = network.replay(batch.points, [commit])[..., 0]
+        torch.testing.assert_close(together[..., i], alone, rtol=1e-11, atol=1e-11)
 
 
 def test_finished_clusters_condition_the_next_only_by_their_sum():

@@ -90,8 +90,7 @@ class ReplayRule:
     @no_grad()
     def log_probabilities(self, points: Tensor) -> Tensor:
         points = points.double()[None]
-        memberships = [self.system.replay(points, commit)[0] for commit in self.commits]
-        turns = stick_breaking(torch.stack(memberships, -1))
+        turns = stick_breaking(self.system.replay(points, self.commits)[0])
         return turns[:, self.clusters].log_softmax(-1)
 
     def select(self, clusters: Tensor) -> "ReplayRule":

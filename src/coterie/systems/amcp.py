@@ -183,19 +183,23 @@ class AMCP(nn.Module):
     def finished(self, state: State) -> Tensor:
         return nothing_left(state)
 
-    def replay(self, points: Tensor, commit: Commit) -> Tensor:
-        n_encoder, n_decoder = len(self.encoder), len(self.decoder)
-        slots = commit.memory[:n_encoder]
-        decoder_slots = commit.memory[n_encoder : n_encoder + n_decoder]
-        beliefs = commit.memory[n_encoder + n_decoder : -1]
-        features = self._features(points, self._read_encoder(points, slots))
-        score = features.score
-        if self.decoder:
-            score = self._condition(score, features.points, Belief(*beliefs[:3]))
-            for block, kept in zip(self.decoder, decoder_slots, strict=True):
-                score = block.read(score, kept)
-            score = self.norm_decoded(score)
-        return self._logits(score, features.points, Belief(*beliefs[3:]))
+    def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
+        encoded, logits = None, []
+        for commit in commits:
+            kept = iter(commit.memory)
+            slots = [next(kept) for _ in self.encoder]
+            if encoded is None or not self.config.encode_once:
+                encoded = self._features(points, self._read_encoder(points, slots))
+            decoder_slots = [next(kept) for _ in self.decoder]
+            first, last = (Belief(*(next(kept) for _ in Belief._fields)) for _ in range(2))
+            score = encoded.score
+            if self.decoder:
+                score = self._condition(score, encoded.points, first)
+                for block, slot in zip(self.decoder, decoder_slots, strict=True):
+                    score = block.read(score, slot)
+                score = self.norm_decoded(score)
+            logits.append(self._logits(score, encoded.points, last))
+        return torch.stack(logits, -1)
 
     # The network
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
+import torch
 from torch import Generator, Tensor, nn
 
 from coterie.data.batch import SetBatch, compact
@@ -87,10 +88,14 @@ class DAC(nn.Module):
             memory.append(slots)
         return self.membership_head(points)[..., 0], tuple(memory)
 
-    def replay(self, points: Tensor, commit: Commit) -> Tensor:
+    def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
+        return torch.cat([self._replay(points, commit) for commit in commits], -1)
+
+    def _replay(self, points: Tensor, commit: Commit) -> Tensor:
         for block, slots in zip(self.blocks, commit.memory, strict=True):
             points = block.read(points, slots)
-        return self.membership_head(points)[..., 0]
+        logits: Tensor = self.membership_head(points)
+        return logits
 
     def gaussian(self, memory: tuple[Tensor, ...]) -> Gaussians:
         """theta = rFF(H_theta): the parameters of the cluster found, one per set."""

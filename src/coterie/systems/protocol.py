@@ -1,5 +1,6 @@
 """What a system offers: the sequential contract, and the states that pass through it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
@@ -68,8 +69,8 @@ class Sequential(Protocol):
     def finished(self, state: State) -> Tensor:
         """(B,) bool: the sets in which nothing is left to find."""
 
-    def replay(self, points: Tensor, commit: Commit) -> Tensor:
-        """Membership logits of any points (B, M, D) in a step that was taken: (B, M)."""
+    def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
+        """Membership logits of any points (B, M, D) in K steps that were taken: (B, M, K)."""
 
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """The training loss of a labelled batch, a scalar."""
