@@ -3,11 +3,16 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
+from hypothesis import settings
 from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 
 from coterie.systems.dac import DAC, DACConfig
 from coterie.weights.catalogue import open_model
+
+# A shared machine stalls at times, which is not the code's fault.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 # The parallel workers share the cores, and sums on one thread have one order.
 torch.set_num_threads(1)

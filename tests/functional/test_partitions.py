@@ -2,7 +2,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coterie.functional.partitions import canonical, claim, one_hot, size_order, stick_breaking
@@ -10,8 +10,6 @@ from coterie.functional.partitions import canonical, claim, one_hot, size_order,
 labellings = st.lists(st.integers(-1, 6), max_size=40).map(
     lambda labels: torch.tensor(labels, dtype=torch.int64)
 )
-# A shared machine stalls at times, which is not the code's fault.
-unhurried = settings(deadline=None)
 NEVER = torch.tensor([100])
 ALWAYS = torch.tensor([0])
 
@@ -103,7 +101,6 @@ def test_size_order_puts_the_earlier_first_among_equals():
     assert size_order(labels, 5).tolist() == [2, 0, 1, 3, 4]
 
 
-@unhurried
 @given(labellings)
 def test_canonical_is_the_same_partition(labels):
     found = canonical(labels)
@@ -111,7 +108,6 @@ def test_canonical_is_the_same_partition(labels):
     assert torch.equal(found == -1, labels == -1)
 
 
-@unhurried
 @given(labellings)
 def test_canonical_numbers_are_without_holes_and_fall_in_size(labels):
     sizes = torch.bincount(canonical(labels)[labels >= 0])
@@ -119,13 +115,11 @@ def test_canonical_numbers_are_without_holes_and_fall_in_size(labels):
     assert (sizes.diff() <= 0).all()
 
 
-@unhurried
 @given(labellings)
 def test_canonical_is_idempotent(labels):
     assert torch.equal(canonical(canonical(labels)), canonical(labels))
 
 
-@unhurried
 @given(labellings, st.randoms(use_true_random=False))
 def test_canonical_follows_a_permutation_of_the_points(labels, random):
     order = list(range(len(labels)))

@@ -108,7 +108,7 @@ def test_leaves_no_gradient_behind(small_dac):
 
 
 @given(seed=st.integers(0, 2**31))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_network_claims_every_point_at_most_once(small_dac, seed):
     generator = torch.Generator().manual_seed(seed)
     mask = torch.rand(4, 20, generator=generator) < 0.8

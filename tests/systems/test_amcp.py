@@ -54,7 +54,7 @@ def second_step(network: AMCP, batch: SetBatch):
 
 
 @given(seed=SEEDS, order=st.permutations(range(20)))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_step_follows_a_permutation_of_the_points(network, seed, order):
     batch = random_batch(seed)
     shuffled = SetBatch(batch.points[:, order], batch.mask[:, order])
@@ -64,7 +64,7 @@ def test_step_follows_a_permutation_of_the_points(network, seed, order):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_second_step_ignores_padding_and_companions(network, seed):
     batch = random_batch(seed)
     together = second_step(network, batch)
@@ -75,7 +75,7 @@ def test_second_step_ignores_padding_and_companions(network, seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_replay_gives_the_logits_of_the_step(network, seed):
     batch = random_batch(seed)
     commit = second_step(network, batch)

@@ -55,7 +55,7 @@ def eq_5(points, labels, membership, mean, scale) -> float:
 
 
 @given(seed=SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_loss_is_equation_5(exact_dac, seed):
     batch = MixtureOfGaussians(n_max=15, k_max=4).sample(5, torch.Generator().manual_seed(seed))
     batch = as_read_by(exact_dac, batch)
@@ -89,7 +89,7 @@ def test_loss_needs_labels(small_dac):
 
 
 @given(seed=SEEDS, order=st.permutations(range(12)))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_step_follows_a_permutation_of_the_points(network, seed, order):
     batch = as_read_by(network, random_batch(seed))
     shuffled = SetBatch(batch.points[:, order], batch.mask[:, order])
@@ -98,7 +98,7 @@ def test_step_follows_a_permutation_of_the_points(network, seed, order):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_step_ignores_padding_and_companions(network, seed):
     batch = as_read_by(network, random_batch(seed))
     together = network.step(network.start(batch))
@@ -111,7 +111,7 @@ def test_step_ignores_padding_and_companions(network, seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_step_sees_only_what_remains(network, seed):
     batch = as_read_by(network, random_batch(seed, n_sets=1))
     remaining = batch.mask.clone()
@@ -122,7 +122,7 @@ def test_step_sees_only_what_remains(network, seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_replay_gives_the_logits_of_the_step(network, seed):
     batch = as_read_by(network, random_batch(seed))
     commit = network.step(network.start(batch))
@@ -131,7 +131,7 @@ def test_replay_gives_the_logits_of_the_step(network, seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_step_claims_only_points_that_remain(small_dac, seed):
     batch = as_read_by(small_dac, random_batch(seed))
     state = small_dac.start(batch)
