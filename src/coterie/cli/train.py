@@ -24,7 +24,8 @@ class Device(StrEnum):
 def train(
     name: Annotated[str, typer.Argument(metavar="PRESET", help="The recipe's name.")],
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint in the folder.")
+        bool,
+        typer.Option("--resume", help="Go on from the checkpoint in the folder, if there is one."),
     ] = False,
     out: Annotated[
         Path | None,
