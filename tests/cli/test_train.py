@@ -112,7 +112,7 @@ def test_a_checkpoint_of_another_recipe_is_refused_in_one_line(tmp_path):
 def test_devices_that_are_not_there_are_refused():
     arguments = ["train", "tiny", "--device", "cuda", "--devices", "512"]
     line = refused(CliRunner().invoke(app, arguments))
-    assert "512 CUDA devices are asked for, this machine has" in line
+    assert "CUDA devices asked for: 512; this machine has" in line
 
 
 def test_further_ranks_are_silent_and_keep_no_log(tmp_path, monkeypatch):

@@ -103,7 +103,7 @@ def _require_cuda(devices: int) -> None:
 
     there = torch.cuda.device_count()
     if there < devices:
-        refuse(f"{devices} CUDA devices are asked for, this machine has {there}")
+        refuse(f"CUDA devices asked for: {devices}; this machine has {there}")
 
 
 def _watchers(folder: Path, prior: Any, validate_every: int) -> list[Any]:
