@@ -56,6 +56,9 @@ with context:
             kept = (first.membership_logits, second.membership_logits, second.joined)
             found.update({{f"{{name}} {{dtype}} {{i}}": value for i, value in enumerate(kept)}})
 save_file(found, folder + "/found.%d.%d" % (rank, world))
+if world > 1:
+    distributed.barrier()  # whoever leaves first would pull the connection from under the other
+    distributed.destroy_process_group()
 """
 
 
