@@ -3,6 +3,7 @@ import torch
 
 from coterie.data.batch import SetBatch
 from coterie.data.episodes import drop_clusters
+from coterie.data.priors.mog import MixtureOfGaussians
 
 K = 4
 
@@ -69,6 +70,40 @@ def test_same_seed_same_episode():
     batch = sets(100, present=4)
     assert torch.equal(drop(batch, 0.5, seed=3).mask, drop(batch, 0.5, seed=3).mask)
     assert not torch.equal(drop(batch, 0.5, seed=3).mask, drop(batch, 0.5, seed=4).mask)
+
+
+def mixtures(n_sets: int, seed: int = 0) -> SetBatch:
+    """Sets of 60 to 200 points in one to four clusters of any size, with padding."""
+    return MixtureOfGaussians(n_max=200, k_max=K).sample(
+        n_sets, torch.Generator().manual_seed(seed)
+    )
+
+
+def strays(batch: SetBatch) -> torch.Tensor:
+    return batch.mask & (batch.labels < 0)
+
+
+def leave(batch: SetBatch, stray_points: float, probability: float = 1.0) -> SetBatch:
+    generator = torch.Generator().manual_seed(0)
+    return drop_clusters(batch, K, probability, generator, stray_points=stray_points)
+
+
+def test_lost_clusters_leave_few_strays_without_a_label():
+    batch = mixtures(1000)
+    clean, left = drop(batch, 1.0), leave(batch, 0.2)
+    assert torch.equal(left.mask & (left.labels >= 0), clean.mask)
+    assert torch.equal(left.labels[clean.mask], batch.labels[clean.mask])
+    lost = batch.mask & ~clean.mask
+    assert not (strays(left) & ~lost).any()
+    behind, size = strays(left).sum(1).double(), lost.sum(1).double()
+    assert behind.sum() / size.sum() == pytest.approx(0.1, abs=0.01)  # half of 20 % on average
+    assert (behind <= 0.2 * size + 5 * (0.2 * 0.8 * size).sqrt() + 1).all()
+
+
+def test_sets_that_lose_nothing_have_no_strays():
+    batch = mixtures(300)
+    assert torch.equal(leave(batch, 0.5, probability=0.0).mask, batch.mask)
+    assert not strays(leave(batch, 0.5, probability=0.0)).any()
 
 
 def test_labels_are_needed():

@@ -16,8 +16,11 @@ SMALL = system.AMCPConfig(
 NETWORKS = {
     "column": SMALL,
     "regular": replace(SMALL, e_step="regular"),
-    "once": replace(SMALL, encode_once=True, decoder_blocks=0, unroll=2, coupling=True),
+    "once": replace(SMALL, encode_every=0, decoder_blocks=0, questions=2, coupling=True),
     "free": replace(SMALL, density="none"),
+    "anchored": replace(SMALL, proposal="anchor", encode_every=0, coupling=True, questions=2),
+    "anchored-free": replace(SMALL, proposal="anchor", encode_every=0, density="none"),
+    "anchored-anew": replace(SMALL, proposal="anchor", encode_every=2),
 }
 
 
@@ -43,14 +46,25 @@ def test_fit_predict_is_fit_and_predict(weights, blobs, name, consolidate):
     assert set(labels) == set(range(model.n_clusters_))
 
 
-def test_trace_holds_what_each_step_claimed(weights, blobs):
-    model = AMCP(weights["column"]).fit(blobs.points)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_trace_holds_what_each_step_claimed(weights, blobs, name):
+    model = AMCP(weights[name]).fit(blobs.points)
     claimed = np.concatenate([step.claimed for step in model.trace_])
     assert len(claimed) == len(set(claimed)) <= len(blobs.points)
 
 
-def test_em_steps_can_be_changed(weights, blobs):
-    model = AMCP(weights["column"], consolidate=False)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_order_of_the_rows_is_no_matter(weights, blobs, name):
+    order = np.random.default_rng(0).permutation(len(blobs.points))
+    model = AMCP(weights[name], consolidate=False)
+    labels, probabilities = model.fit_predict(blobs.points), model.probabilities_
+    assert np.array_equal(model.fit_predict(blobs.points[order]), labels[order])
+    assert np.allclose(model.probabilities_, probabilities[order], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["column", "anchored"])
+def test_em_steps_can_be_changed(weights, blobs, name):
+    model = AMCP(weights[name], consolidate=False)
     before = model.fit(blobs.points).trace_[0].probabilities
     after = model.set_params(n_em_steps=5).fit(blobs.points).trace_[0].probabilities
     assert not np.array_equal(before, after)
@@ -65,11 +79,12 @@ def test_the_e_step_can_be_changed_where_the_weights_serve_it(weights, blobs):
         AMCP(weights["column"], e_step="ot").fit(blobs.points)
 
 
-def test_updating_previous_clusters_takes_none_back(weights, blobs):
+@pytest.mark.parametrize("name", ["once", "anchored"])
+def test_updating_previous_clusters_takes_none_back(weights, blobs, name):
     # The likelihood of the re-estimated mixture, without a removal, is at least the network's own.
     settings = {"consolidate": False}
-    raw = AMCP(weights["once"], **settings).fit(blobs.points)
-    updated = AMCP(weights["once"], update_previous=True, **settings).fit(blobs.points)
+    raw = AMCP(weights[name], **settings).fit(blobs.points)
+    updated = AMCP(weights[name], update_previous=True, **settings).fit(blobs.points)
     assert updated.clustering_.log_likelihood > raw.clustering_.log_likelihood
     assert len(updated.trace_) == len(raw.trace_)
 

@@ -9,6 +9,7 @@ from coterie.functional.em import (
     expectation,
     gaussian_log_density,
     joint_log_density,
+    map_moments,
     maximisation,
 )
 
@@ -157,3 +158,32 @@ def test_gradients_are_exact():
         return log_likelihood, *found
 
     assert torch.autograd.gradcheck(one_step, (points, *(p.requires_grad_() for p in mixture)))
+
+
+def test_map_moments_are_those_of_the_points_and_an_imaginary_one():
+    points, weight, prior = draw(20, 2), draw(20, seed=4).sigmoid(), draw(2, seed=5)
+    mean, scale = map_moments(points, weight, prior, prior_scale=0.25)
+    everyone = np.concatenate([points.numpy(), prior.numpy()[None]])
+    expected = np.average(everyone, axis=0, weights=[*weight.tolist(), 1.0])
+    np.testing.assert_allclose(mean, expected)
+    # The imaginary point lies at the new mean, give or take its own scale.
+    squares = [*(points.numpy() - expected) ** 2, np.full(2, 0.25**2)]
+    variance = np.average(squares, axis=0, weights=[*weight.tolist(), 1.0])
+    np.testing.assert_allclose(scale, np.sqrt(variance))
+
+
+def test_map_moments_broadcast_over_the_leading_axes():
+    points, weight, prior = draw(4, 20, 2), draw(4, 3, 20, seed=4).sigmoid(), draw(4, 3, 2, seed=5)
+    found = map_moments(points[:, None], weight, prior, prior_scale=0.25)
+    for b in range(4):
+        for a in range(3):
+            alone = map_moments(points[b], weight[b, a], prior[b, a], prior_scale=0.25)
+            for part, expected in zip(found, alone, strict=True):
+                torch.testing.assert_close(part[b, a], expected)
+
+
+def test_map_moments_of_nobody_are_the_imaginary_points():
+    prior = draw(3, 2, seed=5)
+    mean, scale = map_moments(draw(3, 20, 2), torch.zeros(3, 20), prior, prior_scale=0.25)
+    torch.testing.assert_close(mean, prior)
+    torch.testing.assert_close(scale, torch.full_like(scale, 0.25))

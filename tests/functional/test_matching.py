@@ -1,7 +1,14 @@
+from itertools import product
+
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from coterie.functional.matching import cluster_mean, membership_loss, minimum_over_clusters
+from coterie.functional.matching import (
+    cluster_mean,
+    membership_loss,
+    minimum_over_clusters,
+    overlap,
+)
 
 K = 4
 # The third cluster has no points in the first set; only masked points of the second have label 3.
@@ -94,3 +101,25 @@ def test_logits_of_any_size_stay_finite():
     assert losses.isfinite().all()
     # Against cluster 0 = {0, 4}: right on both, wrong on point 2 alone, at a cost of 1e4.
     torch.testing.assert_close(losses[0, 0], torch.tensor(1e4 / 6))
+
+
+def test_overlap_is_the_jaccard_index_of_sets():
+    every = list(product([0.0, 1.0], repeat=4))
+    pairs = torch.tensor(list(product(every, repeat=2)), dtype=torch.float64)  # (256, 2, 4)
+    for pair, shared in zip(pairs, overlap(pairs[:, 0], pairs[:, 1]), strict=True):
+        found, wanted = ({i for i in range(4) if members[i]} for members in pair)
+        either = found | wanted
+        assert shared == (len(found & wanted) / len(either) if either else 0.0)
+
+
+def test_overlap_of_memberships_is_that_of_independent_draws():
+    # The expected intersection over the expected union, and never outside of [0, 1].
+    found, wanted = logits().sigmoid(), (logits() > 1).double()
+    both, either = (found * wanted).sum(1), (1 - (1 - found) * (1 - wanted)).sum(1)
+    torch.testing.assert_close(overlap(found, wanted), both / either)
+    assert ((overlap(found, wanted) >= 0) & (overlap(found, wanted) <= 1)).all()
+
+
+def test_overlap_keeps_the_leading_axes():
+    found, wanted = logits().sigmoid()[:, None].expand(3, 2, 6), torch.ones(3, 2, 6)
+    torch.testing.assert_close(overlap(found, wanted)[:, 1], found.mean(2)[:, 0])

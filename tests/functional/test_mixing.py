@@ -3,7 +3,15 @@ import pytest
 import torch
 from sklearn.mixture import GaussianMixture
 
-from coterie.functional.mixing import E_STEPS, kernel_scores, mixing_means, mixing_weights
+from coterie.functional import mixing
+from coterie.functional.mixing import (
+    E_STEPS,
+    column_sum,
+    kernel_scores,
+    mixed_sum,
+    mixing_means,
+    mixing_weights,
+)
 
 N, R, C = 30, 5, 3
 
@@ -120,3 +128,56 @@ def test_the_prior_holds_a_reference_that_no_point_wants(keys):
     share = torch.full((1, 1), 0.01, dtype=torch.float64)
     n_points = torch.full((1, 1), N, dtype=torch.float64)
     torch.testing.assert_close(mixing_means(keys, weights, home, share, n_points), home)
+
+
+# Three sets of seven points, seen by two heads: one whole, one torn, one of a single point.
+MASKS = torch.tensor([[1, 1, 1, 1, 1, 1, 1], [0, 1, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 1, 0]]).bool()
+
+
+@pytest.fixture
+def seen_by_heads(generator):
+    """References (B, H, R, C), keys and values (B, H, N, C)."""
+    shapes = (3, 2, R, C), (3, 2, 7, C), (3, 2, 7, C)
+    return [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+
+
+@pytest.fixture(params=[False, True], ids=["whole", "sharded"])
+def either_way(request, monkeypatch):
+    """In one product, or in the steps that shards of a set take; here all points are at hand."""
+    monkeypatch.setattr(mixing, "is_sharded", lambda: request.param)
+
+
+@pytest.mark.usefixtures("either_way")
+def test_column_sum_is_the_column_step_and_its_mixed_sum(seen_by_heads):
+    references, keys, values = seen_by_heads
+    temperature = torch.tensor([0.7, 1.9], dtype=torch.float64)[:, None, None]
+    scores = kernel_scores(keys, references, temperature)
+    weights = mixing_weights(scores, MASKS[:, None].expand(-1, 2, -1), "column")
+    found = column_sum(references * temperature, keys, values, MASKS)
+    torch.testing.assert_close(found, mixed_sum(weights, values), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("either_way")
+def test_column_sum_never_sees_masked_points(seen_by_heads):
+    references, keys, values = seen_by_heads
+    masked = ~MASKS[:, None, :, None]
+    wild = (torch.where(masked, 1e6, part) for part in (keys, values))
+    expected = column_sum(references, keys, values, MASKS)
+    torch.testing.assert_close(column_sum(references, *wild, MASKS), expected)
+
+
+@pytest.mark.usefixtures("either_way")
+def test_gradients_of_the_column_sum(seen_by_heads):
+    inputs = [part.requires_grad_() for part in seen_by_heads]
+    assert torch.autograd.gradcheck(lambda *parts: column_sum(*parts, MASKS), inputs)
+
+
+@pytest.mark.usefixtures("either_way")
+def test_a_set_without_points_has_a_finite_column_sum_and_spoils_no_other(seen_by_heads):
+    nobody = MASKS & torch.tensor([True, False, True])[:, None]
+    inputs = [part.requires_grad_() for part in seen_by_heads]
+    found, expected = column_sum(*inputs, nobody), column_sum(*inputs, MASKS)
+    assert found.isfinite().all()
+    torch.testing.assert_close(found[[0, 2]], expected[[0, 2]])
+    found.square().sum().backward()
+    assert all(part.grad.isfinite().all() for part in inputs)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from coterie.functional.reduce import masked_mean, masked_sum
+from coterie.functional.reduce import is_sharded, masked_mean, masked_sum, sharded
 
 MASK = torch.tensor(
     [[True, True, True, True], [True, False, True, False], [False, False, False, True]]
@@ -44,3 +44,20 @@ def test_gradients_are_exact_and_stop_at_masked_points(reduce):
     reduce(x, MASK).sum().backward()
     assert (x.grad[~MASK] == 0).all()
     assert (x.grad[MASK] != 0).all()
+
+
+def test_points_are_elsewhere_only_inside_sharded():
+    group = object()  # nothing is reduced here, so nobody looks at it
+    assert not is_sharded()
+    with sharded(group):
+        assert is_sharded()
+        with sharded(group):
+            assert is_sharded()
+        assert is_sharded()
+    assert not is_sharded()
+
+
+def test_an_error_inside_sharded_brings_the_points_home():
+    with pytest.raises(KeyError), sharded(object()):
+        raise KeyError
+    assert not is_sharded()

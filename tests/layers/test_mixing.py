@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from coterie.functional.mixing import E_STEPS
+from coterie.functional.mixing import E_STEPS, kernel_scores, mixed_sum, mixing_weights
 from coterie.layers.mixing import IntraCM
 
 
@@ -54,3 +54,23 @@ def test_more_em_steps_change_the_slots(block, points):
 
 def test_an_empty_set_gives_finite_slots(block, points):
     assert block.gather(points, ~all_of(points)).isfinite().all()
+
+
+def test_columns_are_mixed_as_by_weights_written_out(points):
+    torch.manual_seed(0)
+    block = IntraCM(width=16, heads=2, references=4, em_steps=2, e_step="column").double()
+    mask = all_of(points)
+    mask[1, 7:] = False
+    keys, values = (part.unflatten(-1, (2, 8)).transpose(1, 2) for part in (points, points.cos()))
+    n_points = mask.sum(1).double()[:, None, None, None]
+    references = block.references.expand(2, -1, -1, -1)
+    seen, share = block._mix_columns(references, keys, values, mask, n_points)
+
+    def weigh(references):
+        scores = kernel_scores(keys, references, block.log_temperature.exp())
+        return mixing_weights(scores, mask[:, None].expand(-1, 2, -1), "column")
+
+    for _ in range(2):
+        references = mixed_sum(weigh(references), keys)
+    torch.testing.assert_close(seen, mixed_sum(weigh(references), values))
+    torch.testing.assert_close(share, weigh(references).sum(2) / n_points[..., 0])

@@ -14,8 +14,11 @@ from coterie.systems.amcp import AMCPConfig
 SMALL = AMCPConfig(width=16, read_width=16, heads=2, references=4, em_steps=2, encoder_blocks=1)
 CONFIGS = {
     **{e_step: replace(SMALL, e_step=e_step) for e_step in E_STEPS},
-    "coupled": replace(SMALL, unroll=2, coupling=True),
-    "once": replace(SMALL, unroll=2, coupling=True, encode_once=True, decoder_blocks=0),
+    "coupled": replace(SMALL, questions=2, coupling=True),
+    "once": replace(SMALL, questions=2, coupling=True, encode_every=0, decoder_blocks=0),
+    "anchored": replace(SMALL, proposal="anchor", encode_every=0, coupling=True),
+    "anchored-free": replace(SMALL, proposal="anchor", encode_every=0, density="none"),
+    "anchored-anew": replace(SMALL, proposal="anchor", encode_every=1),
 }
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 

@@ -1,4 +1,4 @@
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 import torch
@@ -24,9 +24,9 @@ def three_points(n_sets: int = 1) -> SetBatch:
 
 def test_everything_valid_remains_at_the_start():
     mask = torch.tensor([[True, False, True]])
-    state = everything_remains(SetBatch(torch.zeros(1, 3, 2), mask), encoded="once")
+    state = everything_remains(SetBatch(torch.zeros(1, 3, 2), mask))
     assert torch.equal(state.remaining, mask)
-    assert (state.commits, state.encoded) == ((), "once")
+    assert (state.commits, state.encoded) == ((), None)
 
 
 def test_claimed_points_do_not_remain():
@@ -34,6 +34,14 @@ def test_claimed_points_do_not_remain():
     after = start.after(claims([0, 1, 0]))
     assert after.remaining.tolist() == [[True, False, True]]
     assert start.remaining.all()
+
+
+def test_what_a_step_encoded_is_left_to_the_next_and_kept_by_nobody():
+    first, second = replace(claims([1, 0, 0]), encoded="once"), claims([0, 1, 0])
+    state = everything_remains(three_points()).after(first)
+    assert state.encoded == "once"
+    assert [commit.encoded for commit in state.commits] == [None]
+    assert state.after(second).encoded is None
 
 
 def test_commits_are_kept_in_their_order():

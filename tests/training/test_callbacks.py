@@ -8,7 +8,15 @@ from torch import nn
 
 from coterie.data.batch import SetBatch
 from coterie.systems.protocol import Commit, everything_remains, nothing_left
-from coterie.training.callbacks import JsonLog, Progress, ProgressBar, Validation
+from coterie.training.callbacks import (
+    Checkpoints,
+    JsonLog,
+    Progress,
+    ProgressBar,
+    Schedule,
+    Validation,
+)
+from coterie.training.recipe import TrainingConfig
 
 
 def progress(step: int, loss: float = 0.0) -> Progress:
@@ -114,3 +122,37 @@ def test_only_the_first_device_writes(path):
     JsonLog(path, every=1).on_step(other)
     Validation(path, TwoSides(), every=1).on_step(other)
     assert not path.exists()
+
+
+def test_schedule_fills_a_rate_that_is_a_tensor_where_it_stands():
+    weight, config = nn.Parameter(torch.zeros(1)), TrainingConfig(steps=10, warmup=4)
+    rate = torch.tensor(config.learning_rate)
+    recorded, plain = (torch.optim.Adam([weight], lr) for lr in (rate, config.learning_rate))
+    for step in range(10):
+        for optimizer in (recorded, plain):
+            Schedule(config).before_step(step, optimizer)
+        assert recorded.param_groups[0]["lr"] is rate
+        assert float(rate) == pytest.approx(plain.param_groups[0]["lr"])
+        assert plain.param_groups[0]["lr"] == Schedule(config).rate(step)
+
+
+@pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
+def test_a_loss_that_is_no_number_ends_the_run_and_leaves_the_last_checkpoint(path, recipe, wrong):
+    checkpoints = Checkpoints(path, recipe)  # every five steps
+    checkpoints.on_step(progress(5, 1.0))
+    before = path.read_bytes()
+    checkpoints.on_step(progress(9, wrong))  # nobody looks between checkpoints
+    with pytest.raises(FloatingPointError, match=rf"{wrong}.* after 10 steps"):
+        checkpoints.on_step(progress(10, wrong))
+    assert path.read_bytes() == before
+
+
+def test_weights_that_are_no_numbers_end_the_run_and_leave_the_last_checkpoint(path, recipe):
+    checkpoints = Checkpoints(path, recipe)
+    checkpoints.on_step(progress(5, 1.0))
+    network = nn.Linear(1, 1)
+    nn.init.constant_(network.bias, torch.nan)
+    before, broken = path.read_bytes(), progress(10, 1.0)._replace(system=network)
+    with pytest.raises(FloatingPointError, match="bias is not finite after 10 steps"):
+        checkpoints.on_step(broken)
+    assert path.read_bytes() == before

@@ -17,3 +17,22 @@ def test_partly_filtered_sets_are_smaller(recipe):
     assert torch.equal(whole.points, partly.points)
     assert partly.mask.sum() < whole.mask.sum()
     assert partly.mask.any(1).all()
+
+
+def test_lost_clusters_leave_strays_where_the_recipe_says_so(recipe):
+    clean, strays = (
+        replace(recipe, partly_filtered=1.0, stray_points=share).sample(
+            torch.Generator().manual_seed(0)
+        )
+        for share in (0.0, 1.0)
+    )
+    assert torch.equal(clean.mask, strays.labels >= 0)  # the clusters that stay are the same
+    assert (strays.mask & (strays.labels < 0)).any()
+    assert torch.equal(clean.labels[clean.mask], strays.labels[clean.mask])
+
+
+def test_without_lost_clusters_there_are_no_strays(recipe):
+    batch = replace(recipe, partly_filtered=0.0, stray_points=1.0).sample(
+        torch.Generator().manual_seed(0)
+    )
+    assert torch.equal(batch.mask, batch.labels >= 0)

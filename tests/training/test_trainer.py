@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from coterie.training.callbacks import Schedule
-from coterie.training.recipe import TrainingConfig
-from coterie.training.trainer import CHECKPOINT, WEIGHTS, step_generator, train
+from coterie.training.recipe import Recipe, TrainingConfig
+from coterie.training.trainer import CHECKPOINT, WARM_UP_CALLS, WEIGHTS, step_seed, train
 from coterie.weights.format import WeightsError, load_system
 
 SCHEDULE = TrainingConfig(steps=100, learning_rate=2.0, warmup=10, final_share=0.1)
@@ -92,23 +92,29 @@ def test_learning_rate_needs_no_warm_up():
     assert Schedule(replace(SCHEDULE, warmup=0)).rate(0) == pytest.approx(2.0)
 
 
-def test_step_generator_is_the_same_for_the_same_step():
-    first, again = (torch.rand(3, generator=step_generator(7, 11, 0, "cpu")) for _ in range(2))
+def generator_of(seed: int, step: int, rank: int, device: str = "cpu") -> torch.Generator:
+    return torch.Generator(device).manual_seed(step_seed(seed, step, rank))
+
+
+def test_step_seed_is_the_same_for_the_same_step():
+    first, again = (torch.rand(3, generator=generator_of(7, 11, 0)) for _ in range(2))
     assert torch.equal(first, again)
 
 
-def test_step_generator_is_another_for_every_seed_step_and_rank():
-    draws = {
-        torch.rand(1, generator=step_generator(seed, step, rank, "cpu")).item()
-        for seed in range(4)
-        for step in range(8)
-        for rank in range(4)
-    }
-    assert len(draws) == 4 * 8 * 4
+def test_step_seed_is_another_for_every_seed_step_and_rank():
+    every = [(seed, step, rank) for seed in range(4) for step in range(8) for rank in range(4)]
+    assert len({step_seed(*which) for which in every}) == len(every)
+    assert len({torch.rand(1, generator=generator_of(*which)).item() for which in every}) == len(
+        every
+    )
+
+
+def test_step_seed_fits_a_generator_however_large_the_seed():
+    assert 0 <= step_seed(2**62, 10**9, 7) < 2**63
 
 
 def test_recipe_shows_partly_filtered_sets(recipe):
-    generators = (step_generator(0, 0, 0, "cpu") for _ in range(2))
+    generators = (generator_of(0, 0, 0) for _ in range(2))
     whole, partly = (
         replace(recipe, partly_filtered=share).sample(generator)
         for share, generator in zip((0.0, 1.0), generators, strict=True)
@@ -134,6 +140,65 @@ def test_callbacks_hear_of_every_step_and_of_the_end(recipe, tmp_path):
 
 def test_training_twice_gives_the_same_bits(recipe, tmp_path, uninterrupted):
     assert same_weights(train(recipe, tmp_path, accelerator="cpu"), uninterrupted)
+
+
+def test_without_a_gpu_nothing_is_captured(recipe, tmp_path, uninterrupted):
+    captured = replace(recipe, training=replace(recipe.training, capture=True))
+    assert same_weights(train(captured, tmp_path, accelerator="cpu"), uninterrupted)
+
+
+def anchored(recipe: Recipe) -> Recipe:
+    """The same, taught by anchors: such a step draws inside the loss too."""
+    network = {"width": 8, "read_width": 8, "heads": 2, "references": 2, "encoder_blocks": 1}
+    taught = {"proposal": "anchor", "encode_every": 0, "coupling": True, "questions": 3}
+    return replace(recipe, system="amcp", settings={"k_max": 3, **network, **taught})
+
+
+def test_a_run_with_anchors_goes_on_from_its_checkpoint(recipe, tmp_path):
+    recipe, heard = anchored(recipe), Losses()
+    whole = train(recipe, tmp_path / "whole", accelerator="cpu", callbacks=[heard])
+    with pytest.raises(KeyboardInterrupt):
+        train(recipe, tmp_path / "torn", accelerator="cpu", callbacks=[Interrupted(8)])
+    again = Losses()
+    resumed = train(recipe, tmp_path / "torn", resume=True, accelerator="cpu", callbacks=[again])
+    assert again.losses == heard.losses[5:]
+    assert same_weights(resumed, whole)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a GPU")
+@pytest.mark.parametrize("of", [lambda recipe: recipe, anchored], ids=["dac", "anchored"])
+def test_a_captured_run_takes_the_steps_of_one_that_is_not(recipe, tmp_path, of):
+    runs = []
+    for capture in (False, True):
+        training = replace(recipe.training, steps=3 * WARM_UP_CALLS, capture=capture)
+        heard = Losses()
+        system = train(
+            replace(of(recipe), training=training),
+            tmp_path / str(capture),
+            accelerator="gpu",
+            callbacks=[heard],
+        )
+        runs.append((heard, system))
+    (plain, expected), (captured, system) = runs
+    assert captured.losses == pytest.approx(plain.losses, rel=1e-4, abs=1e-4)
+    assert captured.rates == pytest.approx(plain.rates)
+    # Not the weights one by one: where a gradient is nothing but rounding, Adam makes steps of it.
+    batch = recipe.prior.sample(8, torch.Generator("cuda").manual_seed(0))
+    shown = [network.loss(batch, generator_of(0, 0, 0, "cuda")) for network in (expected, system)]
+    torch.testing.assert_close(*shown, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need a GPU")
+def test_a_captured_run_goes_on_from_its_checkpoint(recipe, tmp_path):
+    training = replace(recipe.training, steps=16, checkpoint_every=5, capture=True)
+    recipe, heard, again = replace(anchored(recipe), training=training), Losses(), Losses()
+    train(recipe, tmp_path / "whole", accelerator="gpu", callbacks=[heard])
+    with pytest.raises(KeyboardInterrupt):
+        train(recipe, tmp_path / "torn", accelerator="gpu", callbacks=[Interrupted(8)])
+    train(recipe, tmp_path / "torn", resume=True, accelerator="gpu", callbacks=[again])
+    assert again.losses == pytest.approx(heard.losses[5:], abs=1e-4)
 
 
 def test_another_seed_gives_other_weights(recipe, tmp_path, uninterrupted):

@@ -1,29 +1,45 @@
 """Episodes: what a network is shown of a labelled set."""
 
+from dataclasses import replace
+
 import torch
-from torch import Generator
+from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.functional.partitions import one_hot
 
 
 def drop_clusters(
-    batch: SetBatch, n_clusters: int, probability: float, generator: Generator
+    batch: SetBatch,
+    n_clusters: int,
+    probability: float,
+    generator: Generator,
+    *,
+    stray_points: float = 0.0,
 ) -> SetBatch:
     """Partly filtered sets: with the given probability a set loses some of its clusters.
 
     Each goes with probability one half, one always stays: so looks a set once some of its clusters
-    have been found.
+    have been found. Up to stray_points of the points of a lost cluster stay as strays: valid
+    points without a cluster, labelled -1, as a network leaves them behind.
     """
     if batch.labels is None:
         raise ValueError("drop_clusters needs labels")
-    n_sets = len(batch.points)
-    device = batch.points.device
-    partly = torch.rand(n_sets, 1, generator=generator, device=device) < probability
-    coins = torch.rand(n_sets, n_clusters, generator=generator, device=device)
+    n_sets, n_points = batch.mask.shape
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.rand(shape, generator=generator, device=batch.points.device)
+
+    partly = uniform(n_sets, 1) < probability
+    coins = uniform(n_sets, n_clusters)
     member = one_hot(batch.labels, n_clusters) & batch.mask[..., None]  # (B, N, K)
     present = member.any(1)
     kept = present & (coins < 0.5)
     spared = torch.where(present, coins, 2.0).argmin(1, keepdim=True)  # at least this one stays
     kept = kept | ~partly | one_hot(spared[:, 0], n_clusters)
-    return batch.keep((member & kept[:, None, :]).any(-1))
+    of_kept = (member & kept[:, None, :]).any(-1)  # (B, N)
+    if not stray_points:
+        return batch.keep(of_kept)
+    left_behind = uniform(n_sets, n_points) < stray_points * uniform(n_sets, 1)
+    labels = torch.where(of_kept, batch.labels, -1)
+    return replace(batch.keep(of_kept | left_behind), labels=labels)

@@ -77,11 +77,11 @@ def map_moments(
     """Mean and scale of one weighted cluster, steadied by one imaginary point.
 
     That point pulls the mean to the previous one and the scale to prior_scale.
-    points (B, N, D), weight (B, N), prior_mean (B, D) -> mean (B, D), standard deviation (B, D).
+    points (..., N, D), weight (..., N), prior_mean (..., D) -> mean (..., D), deviation (..., D).
     """
-    mass = all_points_sum(weight.sum(1, keepdim=True)) + 1.0
+    mass = all_points_sum(weight.sum(-1, keepdim=True)) + 1.0
     weight = weight[..., None]
-    mean = (all_points_sum((weight * points).sum(1)) + prior_mean) / mass
-    squares = (weight * (points - mean[:, None]).square()).sum(1)
+    mean = (all_points_sum((weight * points).sum(-2)) + prior_mean) / mass
+    squares = (weight * (points - mean[..., None, :]).square()).sum(-2)
     scatter = all_points_sum(squares) + prior_scale**2
     return mean, (scatter / mass).sqrt()

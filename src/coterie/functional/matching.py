@@ -38,3 +38,10 @@ def minimum_over_clusters(losses: Tensor, labels: Tensor, mask: Tensor) -> Tenso
     present = present_clusters(labels, mask, losses.shape[1])
     easiest = torch.where(present, losses, torch.inf).amin(1)
     return torch.where(present.any(1), easiest, 0.0)
+
+
+def overlap(found: Tensor, wanted: Tensor) -> Tensor:
+    """How much of two clusters they share (Jaccard), memberships in [0, 1]: (..., N) -> (...)."""
+    both = (found * wanted).sum(-1)
+    either = (found + wanted - found * wanted).sum(-1)
+    return both / either.clamp_min(1e-6)

@@ -9,8 +9,14 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 
-from coterie.functional.reduce import all_points_sum, count_points, masked_softmax
+from coterie.functional.reduce import (
+    all_points_sum,
+    count_points,
+    is_sharded,
+    masked_softmax,
+)
 from coterie.functional.sinkhorn import sinkhorn
 
 EStep = Literal["regular", "ot", "column"]
@@ -61,6 +67,22 @@ def mixing_weights(
 def mixed_sum(weights: Tensor, values: Tensor) -> Tensor:
     """What each reference sees of the points: (..., N, R), (..., N, C) -> (..., R, C)."""
     return all_points_sum(weights.transpose(-1, -2) @ values)
+
+
+def column_sum(references: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """The `column` step and what the references then see, in one product.
+
+    references (B, H, R, C) already scaled by the temperature, keys and values (B, H, N, C),
+    mask (B, N) -> (B, H, R, C): `mixed_sum` of `mixing_weights` of `kernel_scores`, whose
+    -|phi|^2 / 2 no softmax over the points notices. Where a set has no valid point at all the
+    result is finite and without meaning.
+    """
+    if is_sharded():
+        scores = keys @ references.transpose(-1, -2)
+        return mixed_sum(masked_softmax(scores, mask[:, None, :, None], -2), values)
+    mask = mask | ~mask.any(1, keepdim=True)
+    mask = mask[:, None, None, :].expand(-1, 1, references.shape[2], -1)
+    return scaled_dot_product_attention(references, keys, values, attn_mask=mask, scale=1.0)
 
 
 def mixing_means(

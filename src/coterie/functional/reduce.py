@@ -25,6 +25,11 @@ def sharded(group: distributed.ProcessGroup) -> Iterator[None]:
         _shards = before
 
 
+def is_sharded() -> bool:
+    """Whether points of the sets at hand are elsewhere too."""
+    return _shards is not None
+
+
 def all_points_sum(partial: Tensor) -> Tensor:
     """A sum over the points at hand, completed by those of the other shards."""
     return partial if _shards is None else _all_reduce(partial, distributed.ReduceOp.SUM)

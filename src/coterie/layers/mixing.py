@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from coterie.functional.attention import attention
 from coterie.functional.mixing import (
     EStep,
+    column_sum,
     kernel_scores,
     mixed_sum,
     mixing_means,
@@ -54,18 +55,14 @@ class IntraCM(nn.Module):
         """The set as the references see it: x (B, N, C), mask (B, N) -> slots (B, R, C)."""
         keys, values = self.key_value(self.norm_points(x)).chunk(2, -1)
         keys, values = self._split(keys), self._split(values)  # (B, H, N, c)
-        per_head = mask[:, None, :].expand(-1, self.heads, -1)  # (B, H, N)
         n_points = count_points(mask).clamp_min(1).to(x.dtype)[:, None, None, None]
         references = self.references.expand(len(x), -1, -1, -1)  # (B, H, R, c)
-        weights = self._weights(keys, references, per_head)
-        for _ in range(self.em_steps):
-            references = self._means(keys, weights, n_points)
-            weights = self._weights(keys, references, per_head)
-
-        mass = all_points_sum(weights.sum(-2))  # (B, H, R)
-        seen = mixed_sum(weights, values) / mass[..., None].clamp_min(1e-6)
-        share = (mass / n_points[..., 0]).clamp_min(1e-6).log().transpose(1, 2)  # (B, R, H)
+        if self.e_step == "column":
+            seen, share = self._mix_columns(references, keys, values, mask, n_points)
+        else:
+            seen, share = self._mix(references, keys, values, mask, n_points)
         slots = seen.transpose(1, 2).flatten(2)  # (B, R, C)
+        share = share.clamp_min(1e-6).log().transpose(1, 2)  # (B, R, H)
         slots = self.norm_slot_in(self.slot_in(torch.cat([slots, share], -1)))
         queries, keys, values = self.slot_qkv(self.norm_slots(slots)).chunk(3, -1)
         slots = slots + self.slot_out(attention(queries, keys, values, self.heads))
@@ -85,14 +82,37 @@ class IntraCM(nn.Module):
     def _split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
-    def _weights(self, keys: Tensor, references: Tensor, mask: Tensor) -> Tensor:
-        scores = kernel_scores(keys, references, self.log_temperature.exp())
-        if self.e_step == "column":
-            return mixing_weights(scores, mask, self.e_step)
-        log_mass = self.reference_mass.log_softmax(-1)
-        return mixing_weights(scores, mask, self.e_step, log_mass=log_mass)
+    def _mix_columns(
+        self, references: Tensor, keys: Tensor, values: Tensor, mask: Tensor, n_points: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """T EM steps in which every reference has the mass of one point, so eq. 25 has no prior.
 
-    def _means(self, keys: Tensor, weights: Tensor, n_points: Tensor) -> Tensor:
-        if self.e_step == "column":  # each reference has mass 1: the plain mean of eq. 25
-            return mixed_sum(weights, keys)
-        return mixing_means(keys, weights, self.references, self.log_prior_share.exp(), n_points)
+        What the references see of the values (B, H, R, c), and their share of the points (B, H, R).
+        """
+        temperature = self.log_temperature.exp()
+        for _ in range(self.em_steps):
+            references = column_sum(references * temperature, keys, keys, mask)
+        seen = column_sum(references * temperature, keys, values, mask)
+        return seen, (1 / n_points[..., 0]).expand(seen.shape[:-1])
+
+    def _mix(
+        self, references: Tensor, keys: Tensor, values: Tensor, mask: Tensor, n_points: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """T EM steps between points that distribute themselves and references with a prior."""
+        temperature = self.log_temperature.exp()
+        log_mass = self.reference_mass.log_softmax(-1)
+        per_head = mask[:, None, :].expand(-1, self.heads, -1)  # (B, H, N)
+
+        def weigh(references: Tensor) -> Tensor:
+            scores = kernel_scores(keys, references, temperature)
+            return mixing_weights(scores, per_head, self.e_step, log_mass=log_mass)
+
+        weights = weigh(references)
+        for _ in range(self.em_steps):
+            references = mixing_means(
+                keys, weights, self.references, self.log_prior_share.exp(), n_points
+            )
+            weights = weigh(references)
+        mass = all_points_sum(weights.sum(-2))  # (B, H, R)
+        seen = mixed_sum(weights, values) / mass[..., None].clamp_min(1e-6)
+        return seen, mass / n_points[..., 0]

@@ -5,6 +5,9 @@ refinements, the narrow read-out and the form of the coupling are this project's
 the unassigned points and the clusters found so far into a representation phi of the next cluster,
 and phi into a membership probability for each point; given phi the points are independent
 (appendix B.1).
+
+Shapes: B sets of N points; A clusters are asked for at the same time, one in a step of the loop,
+several in training.
 """
 
 from collections.abc import Sequence
@@ -13,21 +16,24 @@ from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
-from coterie.data.batch import SetBatch, compact
+from coterie.data.batch import Compaction, SetBatch, compact
+from coterie.functional.anchors import draw_anchors
 from coterie.functional.em import Gaussians, gaussian_log_density, map_moments
 from coterie.functional.matching import (
     cluster_mean,
     membership_loss,
     minimum_over_clusters,
+    overlap,
     present_clusters,
 )
 from coterie.functional.mixing import E_STEPS, EStep
-from coterie.functional.partitions import claim
+from coterie.functional.partitions import claim, one_hot
 from coterie.functional.reduce import (
+    all_points_max,
     all_points_sum,
     count_points,
-    masked_mean,
     masked_softmax,
 )
 from coterie.layers.mixing import IntraCM
@@ -40,16 +46,21 @@ from coterie.systems.protocol import (
     require_labels,
 )
 
+Proposal = Literal["seed", "anchor"]
+
 
 @dataclass(frozen=True)
 class AMCPConfig:
-    """Shape of the network, how it mixes, and what its training sets look like.
+    """Shape of the network, how it mixes, and how it is taught.
 
-    encode_once: the points are encoded once for all clusters (else again for each cluster, from
-    the points that remain); decoder_blocks: mixing under the light of a proposed cluster;
+    encode_every: after how many clusters the points that remain are encoded anew, 0 for one
+    encoding for all clusters; decoder_blocks: mixing under the light of a proposed cluster;
+    proposal: where the next cluster comes from, a learnt seed (any cluster, the easiest counts) or
+    a point, the anchor (its own cluster; the network says which points promise well);
     coupling: whether finished clusters condition the next proposal (InterCC); density: whether a
     cluster has a mean and a scale, or is whatever its members have in common; cluster_scale: the
-    scale of the imaginary point that steadies a cluster's moments.
+    scale of the imaginary point that steadies a cluster's moments; questions: how many clusters of
+    a training set are asked for, one after another from the seed, at once from anchors.
     """
 
     columns: int = 2
@@ -62,12 +73,13 @@ class AMCPConfig:
     decoder_blocks: int = 1
     read_width: int = 128
     refinements: int = 2
-    encode_once: bool = False
+    encode_every: int = 1
+    proposal: Proposal = "seed"
     coupling: bool = False
     density: Literal["gaussian", "none"] = "gaussian"
     cluster_scale: float = 0.25
     k_max: int = 4
-    unroll: int = 1
+    questions: int = 1
     min_share: float = 0.02
 
     def __post_init__(self) -> None:
@@ -75,10 +87,16 @@ class AMCPConfig:
             raise ValueError(f"e_step must be one of {', '.join(E_STEPS)}, got {self.e_step!r}")
         if self.density not in ("gaussian", "none"):
             raise ValueError(f"density must be gaussian or none, got {self.density!r}")
+        if self.proposal not in ("seed", "anchor"):
+            raise ValueError(f"proposal must be seed or anchor, got {self.proposal!r}")
         if self.width % self.heads or self.read_width % self.heads:
             raise ValueError(f"{self.heads} heads must divide width and read_width")
-        if self.coupling and self.unroll < 2:
-            raise ValueError("coupling is learnt over several steps: unroll must be 2 or more")
+        if self.coupling and self.proposal == "seed" and self.questions < 2:
+            raise ValueError("coupling is learnt over several steps: questions must be 2 or more")
+        if self.encode_every < 0:
+            raise ValueError(f"encode_every must be 0 or more, got {self.encode_every}")
+        if self.questions < 1:
+            raise ValueError(f"questions must be 1 or more, got {self.questions}")
 
 
 class Features(NamedTuple):
@@ -88,29 +106,46 @@ class Features(NamedTuple):
     score: Tensor  # (B, N, W), for the memberships
     pool: Tensor  # (B, N, W), for the sums over points
     key: Tensor  # (B, N, W), for the proposal
-    value: Tensor  # (B, N, W)
+    promise: Tensor  # (B, N, 1), logit of how well a cluster found from this anchor will fit
+
+
+class Encoding(NamedTuple):
+    """The points that remained when they were last encoded, and what came of it."""
+
+    left: Compaction
+    features: Features
+    slots: tuple[Tensor, ...]
 
 
 class Belief(NamedTuple):
     """A cluster as the network sees it at some moment of a step."""
 
-    phi: Tensor  # (B, C)
-    mean: Tensor  # (B, D)
-    log_scale: Tensor  # (B, D)
+    phi: Tensor  # (B, A, C)
+    mean: Tensor  # (B, A, D)
+    log_scale: Tensor  # (B, A, D)
 
 
 class Guess(NamedTuple):
-    """A belief and the memberships (B, N) that follow from it."""
+    """A belief and the memberships (B, A, N) that follow from it."""
 
     logits: Tensor
     belief: Belief
+
+
+class Question(NamedTuple):
+    """What a cluster is asked for: who is left, who was found, and where to look first."""
+
+    remaining: Tensor  # (B, A, N)
+    n_points: Tensor  # (B,), in all
+    finished: Tensor  # (B, A, C), the sum of the summaries of the clusters found before
+    anchor: Tensor  # (B, A, N), the weight of each point as the anchor; without meaning for a seed
 
 
 class AMCP(nn.Module):
     """Encoder (IntraCM), proposal conditioned on finished clusters (InterCC), refined read-out."""
 
     name = "amcp"
-    regions = ("encode", "step_loss")
+    regions = ("encode", "step_loss", "anchor_loss")
 
     def __init__(self, config: AMCPConfig) -> None:
         super().__init__()
@@ -131,9 +166,14 @@ class AMCP(nn.Module):
         self.decoder = cast("Sequence[IntraCM]", decoder)
         self.norm_encoded = nn.LayerNorm(width)
         self.norm_decoded = nn.LayerNorm(narrow) if config.decoder_blocks else nn.Identity()
-        self.point_maps = nn.Linear(width, 4 * narrow)
+        self.score_map = nn.Linear(width, narrow)
+        self.proposal_maps = nn.Linear(width, 2 * narrow)
 
-        self.seed = nn.Parameter(0.1 * torch.randn(narrow))
+        if config.proposal == "anchor":
+            self.look_around = nn.Linear(narrow, narrow)
+            self.promise = mlp([width, narrow, 1])
+        else:
+            self.seed = nn.Parameter(0.1 * torch.randn(narrow))
         if config.coupling:
             self.summarise = mlp([narrow + 1, width, width])
             self.couple = mlp([width + narrow + 1, width, narrow])
@@ -146,7 +186,8 @@ class AMCP(nn.Module):
             self.offset = _zero(nn.Linear(width, 2 * self.located))
 
         self.modulate = nn.Linear(width, 2 * narrow)
-        self.read = nn.Sequential(nn.GELU(), nn.Linear(narrow, narrow), nn.GELU())
+        # ReLU: this runs for every point, cluster and refinement, and GELU costs six times as much.
+        self.read = nn.Sequential(nn.ReLU(), nn.Linear(narrow, narrow), nn.ReLU())
         self.membership = nn.Linear(narrow, 1)
 
         self.refine = mlp([width + narrow + 1 + 2 * self.located, width, width])
@@ -155,50 +196,54 @@ class AMCP(nn.Module):
     # The sequential contract
 
     def start(self, batch: SetBatch) -> State:
-        encoded = None
-        if self.config.encode_once:
-            encoded = self.encode(batch.points, batch.mask)
-        return everything_remains(batch, encoded)
+        return everything_remains(batch)
 
     def step(self, state: State, generator: Generator | None = None) -> Commit:
-        left = compact(state.remaining)
-        if state.encoded is None:
-            features, slots = self.encode(left.take(state.batch.points), left.mask)
-        else:
-            features, slots = state.encoded
-            features = Features(*map(left.take, features))
+        left, features, slots = encoding = self._encoding(state)
+        mask = left.mask & left.take(state.remaining[..., None])[..., 0]  # (B, M)
         n_points = count_points(state.batch.mask)
-        finished = features.pool.new_zeros(len(n_points), self.config.width)
+        finished = features.pool.new_zeros(len(n_points), 1, self.config.width)
         for commit in state.commits:
             finished = finished + commit.memory[-1]
-        guesses, decoder_slots = self.guess(features, left.mask, n_points, finished)
+        anchor = self._anchor(features.promise, left.take(_refused(state)), mask)
+        question = Question(mask[:, None], n_points, finished, anchor)
+        guesses, decoder_slots = self.guess(features, question)
         first, last = guesses[0].belief, guesses[-1].belief
-        logits = left.scatter(guesses[-1].logits)
+        logits = left.scatter(torch.where(mask, guesses[-1].logits[:, 0], -torch.inf))
         joined = claim(logits, state.remaining, self.config.min_share * n_points)
-        claimed = left.take(joined[..., None])[..., 0] & left.mask
-        summary = self.summary(features.pool, claimed, n_points)
+        claimed = mask & left.take(joined[..., None])[..., 0]
+        summary = self.summary(features.pool, claimed[:, None], n_points)
         memory = (*slots, *decoder_slots, *first, *last, summary)
-        return Commit(joined, logits, memory, self._gaussian(last))
+        return Commit(joined, logits, memory, self._gaussian(last), encoding)
+
+    def _encoding(self, state: State) -> Encoding:
+        """The last encoding, or a new one of what remains where it is time for one."""
+        every, turn = self.config.encode_every, len(state.commits)
+        if turn and not (every and turn % every == 0):
+            return cast(Encoding, state.encoded)
+        left = compact(state.remaining)
+        return Encoding(left, *self.encode(left.take(state.batch.points), left.mask))
 
     def finished(self, state: State) -> Tensor:
         return nothing_left(state)
 
     def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
-        encoded, logits = None, []
+        place, logits = points[..., : self.located], []
+        read: list[Tensor] = []  # the slots that gave the score at hand
         for commit in commits:
             kept = iter(commit.memory)
             slots = [next(kept) for _ in self.encoder]
-            if encoded is None or not self.config.encode_once:
-                encoded = self._features(points, self._read_encoder(points, slots))
+            if not read or not all(map(torch.equal, read, slots)):
+                read, score = slots, self._read_score(points, slots)
             decoder_slots = [next(kept) for _ in self.decoder]
             first, last = (Belief(*(next(kept) for _ in Belief._fields)) for _ in range(2))
-            score = encoded.score
+            seen = score
             if self.decoder:
-                score = self._condition(score, encoded.points, first)
+                seen = self._condition(score, place, first)
                 for block, slot in zip(self.decoder, decoder_slots, strict=True):
-                    score = block.read(score, slot)
-                score = self.norm_decoded(score)
-            logits.append(self._logits(score, encoded.points, last))
+                    seen = block.read(seen[:, 0], slot)[:, None]
+                seen = self.norm_decoded(seen)
+            logits.append(self._logits(seen, place, last)[:, 0])
         return torch.stack(logits, -1)
 
     # The network
@@ -212,78 +257,104 @@ class AMCP(nn.Module):
         return self._features(points, encoded), tuple(slots)
 
     def guess(
-        self, features: Features, mask: Tensor, n_points: Tensor, finished: Tensor
+        self, features: Features, question: Question
     ) -> tuple[list[Guess], tuple[Tensor, ...]]:
-        """One cluster: a proposal and its refinements; also the slots of the decoder.
-
-        features of M points, mask (B, M), n_points (B,) in all, finished (B, C): the sum of the
-        summaries of the clusters found before.
-        """
-        belief = self._propose(features, mask, n_points, finished)
-        score, slots = features.score, []
+        """A proposal and its refinements for each question; also the slots of the decoder."""
+        belief = self._propose(features, question)
+        score, slots = features.score[:, None], []  # (B, 1, N, W)
         if self.decoder:
-            score = self._condition(score, features.points, belief)
+            score = self._condition(score, features.points, belief)  # (B, A, N, W)
+            mask = question.remaining.flatten(0, 1)
             for block in self.decoder:
-                slots.append(block.gather(score, mask))
-                score = block.read(score, slots[-1])
+                slots.append(block.gather(score.flatten(0, 1), mask))
+                score = block.read(score.flatten(0, 1), slots[-1]).view_as(score)
             score = self.norm_decoded(score)
         guesses = [Guess(self._logits(score, features.points, belief), belief)]
         for _ in range(self.config.refinements):
-            belief = self._refine(features, mask, guesses[-1])
+            belief = self._refine(features, question.remaining, guesses[-1])
             guesses.append(Guess(self._logits(score, features.points, belief), belief))
         return guesses, tuple(slots)
 
     def summary(self, pool: Tensor, members: Tensor, n_points: Tensor) -> Tensor:
-        """What a finished cluster leaves to later ones: (B, N, W), members (B, N) -> (B, C)."""
+        """What finished clusters leave to later ones.
+
+        pool (B, N, W), members (B, K, N) bool, n_points (B,) -> (B, K, C).
+        """
         if not self.config.coupling:
-            return pool.new_zeros(len(pool), self.config.width)
-        share = count_points(members) / n_points.clamp_min(1)
-        described = torch.cat([masked_mean(pool, members), _log(share)[:, None]], -1)
+            return pool.new_zeros(*members.shape[:2], self.config.width)
+        size = count_points(members).to(pool)[..., None]  # (B, K, 1)
+        share = size / n_points.clamp_min(1)[:, None, None]
+        mean = all_points_sum(members.to(pool) @ pool) / size.clamp_min(1)
         # Weighted by its share, so that the sum stays bounded however many clusters there are.
-        return share[:, None] * self.summarise(described)
+        return share * self.summarise(torch.cat([mean, _log(share)], -1))
 
     def _features(self, points: Tensor, encoded: Tensor) -> Features:
-        maps = self.point_maps(self.norm_encoded(encoded)).chunk(4, -1)
-        return Features(points[..., : self.located], *maps)
+        encoded = self.norm_encoded(encoded)
+        if self.config.proposal == "anchor":
+            promise = self.promise(encoded.detach())  # it judges the encoding, it must not bend it
+        else:
+            promise = encoded.new_zeros(*encoded.shape[:2], 1)
+        pool, key = self.proposal_maps(encoded).chunk(2, -1)
+        return Features(points[..., : self.located], self.score_map(encoded), pool, key, promise)
 
-    def _read_encoder(self, points: Tensor, slots: Sequence[Tensor]) -> Tensor:
+    def _read_score(self, points: Tensor, slots: Sequence[Tensor]) -> Tensor:
+        """The score of any points (B, M, D) against kept slots: (B, 1, M, W)."""
         encoded: Tensor = self.embed(points)
         for block, kept in zip(self.encoder, slots, strict=True):
             encoded = block.read(encoded, kept)
-        return encoded
+        score: Tensor = self.score_map(self.norm_encoded(encoded))
+        return score[:, None]
 
-    def _propose(
-        self, features: Features, mask: Tensor, n_points: Tensor, finished: Tensor
-    ) -> Belief:
-        """Attention of a learnt seed, shifted by the finished clusters, over what remains."""
-        query = self.seed.expand(len(mask), -1)
-        if self.config.coupling:
-            remaining = masked_mean(features.pool, mask)
-            share = _log(count_points(mask) / n_points.clamp_min(1))[:, None]
-            query = query + self.couple(torch.cat([finished, remaining, share], -1))
-        heads = self.config.heads
-        keys = features.key.unflatten(-1, (heads, -1))  # (B, N, H, c)
-        scores = (keys * query.unflatten(-1, (heads, -1))[:, None]).sum(-1)  # (B, N, H)
-        scores = scores * keys.shape[-1] ** -0.5
-        weights = masked_softmax(scores, mask[..., None], 1)  # (B, N, H)
-        values = features.value.unflatten(-1, (heads, -1))
-        pooled = all_points_sum((weights[..., None] * values).sum(1)).flatten(1) + query  # (B, W)
+    def _anchor(self, promise: Tensor, refused: Tensor, mask: Tensor) -> Tensor:
+        """The point to start from: the most promising one that no cluster nearly took.
+
+        promise and refused (B, N, 1), mask (B, N) -> weights (B, 1, N) that sum to one.
+        """
+        outlook = torch.where(mask, (logsigmoid(promise) + refused)[..., 0], -torch.inf)
+        best = all_points_max(outlook.amax(1, keepdim=True))
+        chosen = (mask & (outlook == best)).to(promise)  # equal ones share
+        return (chosen / count_points(chosen)[:, None].clamp_min(1))[:, None]
+
+    def _query(self, features: Features, question: Question) -> Tensor:
+        """What the proposal looks for: (B, A, W)."""
+        if self.config.proposal == "anchor":
+            query = self.look_around(all_points_sum(question.anchor @ features.key))
+        else:
+            query = self.seed.expand(*question.remaining.shape[:2], -1)
+        if not self.config.coupling:
+            return query
+        size = count_points(question.remaining).to(query)[..., None]  # (B, A, 1)
+        total = all_points_sum(question.remaining.to(features.pool) @ features.pool)
+        share = size / question.n_points.clamp_min(1)[:, None, None]
+        seen = [question.finished, total / size.clamp_min(1), _log(share)]
+        return query + self.couple(torch.cat(seen, -1))
+
+    def _propose(self, features: Features, question: Question) -> Belief:
+        """Attention of the query over what remains: phi, and the moments of what it sees."""
+        heads, query = self.config.heads, self._query(features, question)
+        keys = features.key.unflatten(-1, (heads, -1)).transpose(1, 2)  # (B, H, N, c)
+        values = features.pool.unflatten(-1, (heads, -1)).transpose(1, 2)
+        queries = query.unflatten(-1, (heads, -1)).transpose(1, 2)  # (B, H, A, c)
+        scores = queries @ keys.transpose(-1, -2) * keys.shape[-1] ** -0.5  # (B, H, A, N)
+        weights = masked_softmax(scores, question.remaining[:, None], -1)
+        pooled = all_points_sum(weights @ values).transpose(1, 2).flatten(2) + query  # (B, A, W)
         phi = self.propose_in(pooled)
         phi = self.norm_propose(phi + self.propose(phi))
-        place = weights.mean(-1)
-        mean = all_points_sum((place[..., None] * features.points).sum(1))
-        deviation = (features.points - mean[:, None]).square()
-        spread = all_points_sum((place[..., None] * deviation).sum(1))
+        place = weights.mean(1)  # (B, A, N)
+        mean = all_points_sum(place @ features.points)
+        deviation = (features.points[:, None] - mean[:, :, None]).square()  # (B, A, N, D)
+        spread = all_points_sum((place[..., None] * deviation).sum(2))
         return self._place(phi, mean, (spread + 1e-3).sqrt(), "first_offset")
 
-    def _refine(self, features: Features, mask: Tensor, guess: Guess) -> Belief:
+    def _refine(self, features: Features, remaining: Tensor, guess: Guess) -> Belief:
         """One more look: pool the points by their memberships, move phi and the moments."""
-        weight = torch.where(mask, guess.logits.sigmoid(), 0.0)  # (B, N)
-        mass = all_points_sum(weight.sum(1, keepdim=True))
-        pooled = all_points_sum((weight[..., None] * features.pool).sum(1)) / (mass + 1e-3)
+        weight = torch.where(remaining, guess.logits.sigmoid(), 0.0)  # (B, A, N)
+        mass = all_points_sum(weight.sum(2, keepdim=True))
+        pooled = all_points_sum(weight @ features.pool) / (mass + 1e-3)
         phi, mean, log_scale = guess.belief
-        new_mean, new_scale = map_moments(features.points, weight, mean, self.config.cluster_scale)
-        share = _log(mass / count_points(mask)[:, None].clamp_min(1))
+        points = features.points[:, None]
+        new_mean, new_scale = map_moments(points, weight, mean, self.config.cluster_scale)
+        share = _log(mass / count_points(remaining)[..., None].clamp_min(1))
         moved = ((new_mean - mean) * (-log_scale).exp()).clamp(-10, 10)
         news = torch.cat([phi, pooled, share, moved, new_scale.log() - log_scale], -1)
         phi = self.norm_refine(phi + self.refine(news))
@@ -300,16 +371,18 @@ class AMCP(nn.Module):
     def _gaussian(self, belief: Belief) -> Gaussians | None:
         if not self.located:
             return None
-        mean, log_scale = belief.mean[:, None], belief.log_scale[:, None]
-        return Gaussians(mean.new_zeros(mean.shape[:2]), mean, log_scale)
+        return Gaussians(belief.mean.new_zeros(belief.mean.shape[:2]), *belief[1:])
 
     def _condition(self, score: Tensor, points: Tensor, belief: Belief) -> Tensor:
-        """Each point in the light of a cluster: what it looks like, and where it lies in it."""
-        gate, shift = self.modulate(belief.phi)[:, None].chunk(2, -1)
+        """Each point in the light of each cluster: what it looks like, and where it lies in it.
+
+        score (B, 1 or A, N, W), points (B, N, D) -> (B, A, N, W).
+        """
+        gate, shift = self.modulate(belief.phi)[:, :, None].chunk(2, -1)
         seen = score * (1 + gate) + shift
         if not self.located:
             return seen
-        z = (points - belief.mean[:, None]) * (-belief.log_scale).exp()[:, None]
+        z = (points[:, None] - belief.mean[:, :, None]) * (-belief.log_scale).exp()[:, :, None]
         z = z.clamp(-30, 30)
         square = z.square()
         distance = torch.log1p(square.sum(-1, keepdim=True))
@@ -323,54 +396,119 @@ class AMCP(nn.Module):
     # Training
 
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
-        """Minimum over the clusters that remain, averaged over `unroll` steps of each set.
+        """The loss of the questions asked of each set, as the proposal wants them."""
+        labels = require_labels(batch)
+        if self.config.proposal == "anchor":
+            return self._loss_from_anchors(batch, labels, generator)
+        return self._loss_in_turn(batch, labels)
+
+    def _loss_in_turn(self, batch: SetBatch, labels: Tensor) -> Tensor:
+        """Minimum over the clusters that remain, averaged over the questions of each set.
 
         After a step the true cluster that fitted best is taken away, as if it had been found.
         """
-        labels, n_points = require_labels(batch), batch.mask.sum(1)
-        remaining, features = batch.mask, None
-        finished = batch.points.new_zeros(len(n_points), self.config.width)
+        n_points, remaining, features = batch.mask.sum(1), batch.mask, None
+        finished = batch.points.new_zeros(len(n_points), 1, self.config.width)
         total, counted = batch.points.new_zeros(()), batch.points.new_zeros(())
-        for step in range(self.config.unroll):
-            if features is None or not self.config.encode_once:
+        for turn in range(self.config.questions):
+            if features is None or (
+                self.config.encode_every and turn % self.config.encode_every == 0
+            ):
                 features, _ = self.encode(batch.points, remaining)
-            loss, best = self.step_loss(features, remaining, n_points, finished, labels)
+            question = Question(remaining[:, None], n_points, finished, remaining[:, None])
+            loss, best = self.step_loss(features, question, labels)
             total = total + loss
-            counted = counted + remaining.any(1).sum()
-            if step + 1 < self.config.unroll:
+            counted = counted + present_clusters(labels, remaining, self.config.k_max).any(1).sum()
+            if turn + 1 < self.config.questions:
                 found = remaining & (labels == best[:, None])
-                finished = finished + self.summary(features.pool, found, n_points)
+                finished = finished + self.summary(features.pool, found[:, None], n_points)
                 remaining = remaining & ~found
         return total / counted.clamp_min(1)
 
     def step_loss(
-        self,
-        features: Features,
-        remaining: Tensor,
-        n_points: Tensor,
-        finished: Tensor,
-        labels: Tensor,
+        self, features: Features, question: Question, labels: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One step's loss, summed over the sets, and the cluster it fitted best (B,)."""
-        guesses, _ = self.guess(features, remaining, n_points, finished)
+        remaining = question.remaining[:, 0]
+        guesses, _ = self.guess(features, question)
         losses = [self._losses(features, remaining, labels, guess) for guess in guesses]
         easiest = [minimum_over_clusters(each, labels, remaining).sum() for each in losses]
         present = present_clusters(labels, remaining, self.config.k_max)
         best = torch.where(present, losses[-1].detach(), torch.inf).argmin(1)
-        # The first guesses count too, by less: they only have to be good enough to be refined.
-        return easiest[-1] + 0.3 * sum(easiest[:-1], torch.zeros_like(easiest[-1])), best
+        return _weigh(easiest), best
 
     def _losses(
         self, features: Features, remaining: Tensor, labels: Tensor, guess: Guess
     ) -> Tensor:
         """DAC's eq. 5 against every cluster: (B, K)."""
         k_max = self.config.k_max
-        _, mean, log_scale = guess.belief
-        density = gaussian_log_density(features.points, mean[:, None], log_scale[:, None])[..., 0]
+        density = self._density(features, guess.belief)[:, 0]
         fit = -cluster_mean(density, labels, remaining, k_max)
-        # Logarithmic growth above 8: a misplaced cluster must not drown the rest of the batch.
-        fit = torch.where(fit > 8, 8 + torch.log1p((fit - 8).clamp_min(0)), fit)
-        return membership_loss(guess.logits, labels, remaining, k_max) + fit
+        return membership_loss(guess.logits[:, 0], labels, remaining, k_max) + _tamed(fit)
+
+    def _loss_from_anchors(
+        self, batch: SetBatch, labels: Tensor, generator: Generator | None
+    ) -> Tensor:
+        """Each anchor is held against its own cluster; some clusters count as found before.
+
+        All questions of a set share one encoding and are answered side by side.
+        """
+        features, _ = self.encode(batch.points, batch.mask)
+        k_max, n_points = self.config.k_max, batch.mask.sum(1)
+        anchors = draw_anchors(labels, batch.mask, self.config.questions, k_max, generator)
+        members = one_hot(labels, k_max).transpose(1, 2) & batch.mask[:, None]  # (B, K, N)
+        summaries = self.summary(features.pool, members, n_points)
+        finished = anchors.finished.to(summaries) @ summaries  # (B, A, C)
+        where = one_hot(anchors.point, batch.mask.shape[1]).to(batch.points)  # (B, A, N)
+        question = Question(anchors.remaining, n_points, finished, where)
+        return self.anchor_loss(features, question, anchors.target, anchors.judged)
+
+    def anchor_loss(
+        self, features: Features, question: Question, target: Tensor, judged: Tensor
+    ) -> Tensor:
+        """The mean loss of questions whose answers are known: target (B, A, N) bool.
+
+        judged (B, A) bool: the anchors from which the network learns what promises well.
+        """
+        remaining, wanted = question.remaining, target.to(features.score)
+        size = target.sum(2)  # (B, A), zero where the right answer is that nothing is left
+        guesses, _ = self.guess(features, question)
+        losses = []
+        for guess in guesses:
+            wrong = binary_cross_entropy_with_logits(guess.logits, wanted, reduction="none")
+            missed = torch.where(remaining, wrong, 0.0).sum(2) / remaining.sum(2).clamp_min(1)
+            density = self._density(features, guess.belief)
+            fit = -torch.where(target, density, 0.0).sum(2) / size.clamp_min(1)
+            losses.append((missed + _tamed(fit)).mean())
+        found = torch.where(remaining, guesses[-1].logits.detach().sigmoid(), 0.0)
+        promise = (question.anchor @ features.promise)[..., 0]  # (B, A)
+        misjudged = binary_cross_entropy_with_logits(
+            promise, overlap(found, wanted), weight=judged.to(promise)
+        )
+        return _weigh(losses) + 0.1 * misjudged
+
+    def _density(self, features: Features, belief: Belief) -> Tensor:
+        """Log-density of each point under each cluster's Gaussian: (B, A, N); zero without one."""
+        density = gaussian_log_density(features.points, belief.mean, belief.log_scale)
+        return density.transpose(1, 2)
+
+
+def _refused(state: State) -> Tensor:
+    """How surely each point was refused by the clusters found: (B, N, 1), log of a probability."""
+    refused = state.batch.points.new_zeros(*state.remaining.shape, 1)
+    for commit in state.commits:
+        refused = refused + logsigmoid(-commit.membership_logits)[..., None]
+    return refused
+
+
+def _weigh(losses: list[Tensor]) -> Tensor:
+    """The first guesses count too, by less: they only have to be good enough to be refined."""
+    return losses[-1] + 0.3 * sum(losses[:-1], torch.zeros_like(losses[-1]))
+
+
+def _tamed(fit: Tensor) -> Tensor:
+    """Logarithmic growth above 8: a misplaced cluster must not drown the rest of the batch."""
+    return torch.where(fit > 8, 8 + torch.log1p((fit - 8).clamp_min(0)), fit)
 
 
 def _zero(layer: nn.Linear) -> nn.Linear:

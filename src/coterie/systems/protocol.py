@@ -20,12 +20,14 @@ class Commit:
     membership_logits: (B, N), the network's belief; -inf for points that were assigned before.
     memory: the reductions of the step, each (B, ...); with them the step can be replayed.
     gaussian: mean and log_scale (B, 1, D) of the cluster where the system has such a density.
+    encoded: what the next step may use again.
     """
 
     joined: Tensor
     membership_logits: Tensor
     memory: tuple[Tensor, ...]
     gaussian: Gaussians | None = None
+    encoded: Any = None
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class State:
     """Where the sequential loop stands.
 
     batch: the sets; remaining: (B, N) bool, points without a cluster; commits: the steps so far;
-    encoded: whatever the system computed once at the start.
+    encoded: what the last step left for the next.
     """
 
     batch: SetBatch
@@ -44,7 +46,8 @@ class State:
     def after(self, commit: Commit) -> "State":
         """The state once a commit has been carried out."""
         remaining = self.remaining & ~commit.joined
-        return replace(self, remaining=remaining, commits=(*self.commits, commit))
+        commits = (*self.commits, replace(commit, encoded=None))
+        return State(self.batch, remaining, commits, commit.encoded)
 
 
 class Sequential(Protocol):
@@ -84,9 +87,9 @@ def nothing_left(state: State) -> Tensor:
     return done
 
 
-def everything_remains(batch: SetBatch, encoded: Any = None) -> State:
+def everything_remains(batch: SetBatch) -> State:
     """The common start: every valid point is still to be assigned."""
-    return State(batch, batch.mask, encoded=encoded)
+    return State(batch, batch.mask)
 
 
 def require_labels(batch: SetBatch) -> Tensor:

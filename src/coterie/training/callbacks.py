@@ -45,6 +45,13 @@ class Progress(NamedTuple):
         return float(self.optimizer.param_groups[0]["lr"])
 
 
+def require_finite(system: nn.Module, step: int) -> None:
+    """Raise where training went astray, before anything good is overwritten."""
+    for name, value in system.named_parameters():
+        if not bool(value.isfinite().all()):
+            raise FloatingPointError(f"{name} is not finite after {step} steps")
+
+
 class Schedule:
     """Linear warm-up, then a cosine down to final_share of the peak."""
 
@@ -53,7 +60,10 @@ class Schedule:
 
     def before_step(self, step: int, optimizer: Optimizer) -> None:
         for group in optimizer.param_groups:
-            group["lr"] = self.rate(step)
+            if isinstance(group["lr"], Tensor):  # in place: a recorded step reads it there
+                group["lr"].fill_(self.rate(step))
+            else:
+                group["lr"] = self.rate(step)
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, counted from zero."""
@@ -73,6 +83,9 @@ class Checkpoints:
 
     def on_step(self, progress: Progress) -> None:
         if progress.rank == 0 and progress.step % self.recipe.training.checkpoint_every == 0:
+            if not math.isfinite(float(progress.loss)):
+                raise FloatingPointError(f"the loss is {progress.loss} after {progress.step} steps")
+            require_finite(progress.system, progress.step)
             save_checkpoint(
                 self.path,
                 progress.system,

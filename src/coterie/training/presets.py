@@ -5,6 +5,7 @@ from dataclasses import replace
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.data.priors.warped import WarpedGaussians
 from coterie.training.recipe import Recipe, TrainingConfig
+from coterie.training.studies import RECIPES as AMCP_STUDIES
 
 DAC_MOG2D = Recipe(
     name="dac-mog2d",
@@ -15,37 +16,45 @@ DAC_MOG2D = Recipe(
     trained_on="2-D mixtures of up to 4 axis-aligned Gaussians, 300 to 1,000 points (DAC, eq. 13)",
 )
 
+# Points are encoded once for all clusters, clusters are asked for from anchors, and each of them
+# reads the points with a narrow head.
+ANCHORED = {
+    "columns": 2,
+    "encode_every": 0,
+    "proposal": "anchor",
+    "coupling": True,
+    "questions": 8,
+    "encoder_blocks": 3,
+    "em_steps": 1,
+    "decoder_blocks": 0,
+    "read_width": 32,
+}
+
 AMCP_MOG2D = replace(
     DAC_MOG2D,
     name="amcp-mog2d",
     system="amcp",
-    training=TrainingConfig(steps=20_000, sets_per_step=128, compile=True),
+    settings={**ANCHORED, "k_max": 4, "width": 64},
+    training=TrainingConfig(
+        steps=16_500, sets_per_step=64, learning_rate=1e-3, compile=True, capture=True
+    ),
 )
 
-# Points are encoded once for all clusters, and each cluster reads them with a narrow head.
 AMCP_MOG2D_WIDE = replace(
     AMCP_MOG2D,
     name="amcp-mog2d-wide",
-    settings={
-        "columns": 2,
-        "k_max": 12,
-        "unroll": 8,
-        "encode_once": True,
-        "coupling": True,
-        "encoder_blocks": 3,
-        "decoder_blocks": 0,
-        "read_width": 64,
-    },
+    settings={**ANCHORED, "k_max": 12, "width": 128},
     prior=MixtureOfGaussians(n_max=1000, k_max=12),
+    training=replace(AMCP_MOG2D.training, steps=22_000, learning_rate=7e-4),
     trained_on="2-D mixtures of up to 12 axis-aligned Gaussians, 300 to 1,000 points (DAC, eq. 13)",
 )
 
 AMCP_WARPED2D = replace(
-    AMCP_MOG2D,
+    AMCP_MOG2D_WIDE,
     name="amcp-warped2d",
-    settings={"columns": 2, "k_max": 4, "density": "none", "unroll": 3, "coupling": True},
-    prior=WarpedGaussians(n_max=1000, k_max=4),
-    trained_on="2-D mixtures of up to 4 warped Gaussians, 300 to 1,000 points (DAC, eq. 16)",
+    settings={**ANCHORED, "k_max": 12, "width": 128, "density": "none"},
+    prior=WarpedGaussians(n_max=1000, k_max=12),
+    trained_on="2-D mixtures of up to 12 warped Gaussians, 300 to 1,000 points (DAC, eq. 16)",
 )
 
 # What was tried for dac-mog2d on a fifth of its sets; the card has the results.
@@ -76,6 +85,7 @@ PRESETS: dict[str, Recipe] = {
         AMCP_MOG2D,
         AMCP_MOG2D_WIDE,
         AMCP_WARPED2D,
+        *AMCP_STUDIES,
     )
 }
 

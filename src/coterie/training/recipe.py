@@ -31,13 +31,18 @@ class TrainingConfig:
     clip: float = 1.0
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
     compile: bool = False  # on a GPU; on a CPU it takes minutes and gains little
+    capture: bool = False  # on one GPU: a step becomes a CUDA graph, replayed without launches
     seed: int = 0
     checkpoint_every: int = 1000
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A system, the sets it is shown, and how it is trained on them."""
+    """A system, the sets it is shown, and how it is trained on them.
+
+    partly_filtered: how many of the sets have lost some of their clusters, as after some steps;
+    stray_points: up to which share of the points of a lost cluster stays behind.
+    """
 
     name: str
     system: str
@@ -45,6 +50,7 @@ class Recipe:
     prior: Any  # a Prior; a field of a Protocol type would hide that it is a dataclass
     training: TrainingConfig = TrainingConfig()
     partly_filtered: float = 0.0
+    stray_points: float = 0.0
     trained_on: str = ""
 
     def __post_init__(self) -> None:
@@ -63,5 +69,11 @@ class Recipe:
         """What the network is shown in one step."""
         batch = self.prior.sample(self.training.sets_per_step, generator)
         if self.partly_filtered:
-            batch = drop_clusters(batch, self.prior.k_max, self.partly_filtered, generator)
+            batch = drop_clusters(
+                batch,
+                self.prior.k_max,
+                self.partly_filtered,
+                generator,
+                stray_points=self.stray_points,
+            )
         return batch

@@ -1,0 +1,69 @@
+"""Questions to a network that finds the cluster of a point (DAC, anchored filtering, eq. 7)."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Generator, Tensor
+
+from coterie.functional.partitions import one_hot
+
+
+class Anchors(NamedTuple):
+    """A questions about each of B sets: find the cluster of this point among those that remain."""
+
+    point: Tensor  # (B, A), which point it is
+    remaining: Tensor  # (B, A, N) bool
+    finished: Tensor  # (B, A, K) bool, the clusters that were found before
+    target: Tensor  # (B, A, N) bool, the answer; empty where the anchor is a stray
+    judged: Tensor  # (B, A) bool, whether the whole set tells the answer, whoever was found before
+
+
+def draw_anchors(
+    labels: Tensor,
+    mask: Tensor,
+    n_anchors: int,
+    n_clusters: int,
+    generator: Generator | None,
+    *,
+    stray_anchors: float = 0.1,
+    stray_points: float = 0.05,
+) -> Anchors:
+    """Random questions about labelled sets: labels and mask (B, N); valid points of -1 are strays.
+
+    Half of the anchors are drawn from the points, half from the clusters first, so that small ones
+    are asked for too. In a third of the questions everything remains; in the others each cluster
+    stays with a probability of its own. A finished cluster leaves up to stray_points of its points
+    behind, as a network does; of the anchors, stray_anchors are such leftovers, and their answer
+    is that there is no cluster.
+    """
+    n_sets, n_points = mask.shape
+
+    def uniform(*shape: int) -> Tensor:
+        return torch.rand(shape, generator=generator, device=mask.device)
+
+    member = one_hot(labels, n_clusters).transpose(1, 2) & mask[:, None]  # (B, K, N)
+    present = member.any(2)
+    by_point = torch.where(mask[:, None], uniform(n_sets, n_anchors, n_points), -1.0)
+    lottery = torch.where(present[:, None], uniform(n_sets, n_anchors, n_clusters), -1.0)
+    cluster = lottery.argmax(2)  # (B, A)
+    inside = labels[:, None] == cluster[..., None]
+    by_cluster = torch.where(inside, by_point, -1.0)
+    from_points = uniform(n_sets, n_anchors, 1) < 0.5
+    point = torch.where(from_points, by_point, by_cluster).argmax(2)  # (B, A)
+
+    of_anchor = labels.gather(1, point)[..., None]  # (B, A, 1)
+    own = one_hot(of_anchor[..., 0], n_clusters)  # (B, A, K)
+    stay = (1.5 * uniform(n_sets, n_anchors, 1)).clamp_max(1)
+    kept = uniform(n_sets, n_anchors, n_clusters) < stay
+    has_others = (own & (member.sum(2) > 1)[:, None]).any(2, keepdim=True)
+    stray = has_others & (uniform(n_sets, n_anchors, 1) < stray_anchors)
+    kept = torch.where(own, ~stray, kept) & present[:, None]
+    finished = present[:, None] & ~kept
+
+    rate = stray_points * uniform(n_sets, n_anchors, 1)
+    left_behind = uniform(n_sets, n_anchors, n_points) < rate
+    is_anchor = one_hot(point, n_points)
+    of_kept = (kept.to(torch.float32) @ member.to(torch.float32)) > 0.5  # (B, A, N)
+    remaining = mask[:, None] & (of_kept | left_behind | is_anchor | (labels < 0)[:, None])
+    target = remaining & (labels[:, None] == of_anchor) & ~stray & (of_anchor >= 0)
+    return Anchors(point, remaining, finished, target, judged=~stray[..., 0] & mask.any(1)[:, None])
