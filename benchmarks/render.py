@@ -10,19 +10,27 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "src/coterie/weights/dac-mog2d.md")
-SHIPPED = "--weights dac-mog2d"
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "docs/amcp.md",
+    *sorted((ROOT / "src/coterie/weights").glob("*.md")),
+)
 MARKED = re.compile(r"(<!-- results (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def rendered(page: str) -> str:
     """The page with every marked part written anew."""
-    return MARKED.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], page)
+
+    def write(found: re.Match[str]) -> str:
+        table, _, argument = found[2].partition(":")
+        return found[1] + TABLES[table](*filter(None, [argument])) + found[3]
+
+    return MARKED.sub(write, page)
 
 
-def peers() -> str:
+def peers(benchmark: str) -> str:
     """Everybody on the same sets, both settings beside each other."""
-    data = results("mog")
+    data = results(benchmark)
     first, second = (setting["everybody"] for setting in data["settings"])
     lines = [
         "| | ARI (1000, 4) | k-MAE | seconds | ARI (3000, 12) | k-MAE | seconds |",
@@ -37,37 +45,84 @@ def peers() -> str:
     return "\n".join(lines) + f"\n\n{where(data, first['n_sets'])}\n"
 
 
-def ours() -> str:
-    """Our systems on all sets, with the oracle."""
-    data = results("mog")
-    lines = [
-        "| setting | | ARI | NMI | ACC | k-MAE | LL - oracle | network's own LL - oracle |",
-        "|---|---|---|---|---|---|---|---|",
+def ours(benchmark: str) -> str:
+    """Our models on all sets of a benchmark, with the oracle; BENCHMARK/MODEL: one of them."""
+    benchmark, _, model = benchmark.partition("/")
+    data = results(benchmark)
+    methods = [
+        (setting["prior"], method)
+        for setting in data["settings"]
+        for method in standing(setting["ours"])
+        if not model or method["name"].split(",")[0] in (model, "oracle")
     ]
-    for setting in data["settings"]:
-        prior = setting["prior"]
-        for method in standing(setting["ours"]):
-            cells = [f"({prior['n_max']}, {prior['k_max']})", method["name"]]
-            cells += [cell(method, key) for key in ("ari", "nmi", "acc", "k_mae")]
-            cells += [cell(method, key) for key in ("ll_minus_oracle", "network_ll_minus_oracle")]
-            lines.append(f"| {' | '.join(cells)} |")
+    columns = [
+        (metric, title)
+        for metric, title in METRICS
+        if any(metric in m["metrics"] for _, m in methods)
+    ]
+    lines = [
+        f"| setting | | {' | '.join(title for _, title in columns)} |",
+        "|---|---|" + "---|" * len(columns),
+    ]
+    for prior, method in methods:
+        cells = [f"({prior['n_max']}, {prior['k_max']})", method["name"]]
+        cells += [cell(method, metric) for metric, _ in columns]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + f"\n\n{where(data, data['settings'][0]['ours']['n_sets'])}\n"
 
 
-TABLES = {"mog-peers": peers, "mog-ours": ours}
+def studies() -> str:
+    """A table for each question; recipes without weights are named."""
+    data = results("studies")
+    settings = data["settings"]
+    parts = []
+    for study in data["studies"]:
+        lines = [
+            f"**{study['name']}.** {study['question']}\n",
+            "| recipe | answer |" + "".join(f" ARI {s['title']} | k-MAE | ms |" for s in settings),
+            "|---|---|" + "---|---|---|" * len(settings),
+        ]
+        for recipe in study["recipes"]:
+            if recipe in data["missing"]:
+                lines.append(f"| `{recipe}` | not trained yet |" + " | | |" * len(settings))
+                continue
+            for ending in study["endings"]:
+                words, cells = ENDINGS[ending], []
+                for setting in settings:
+                    methods = {method["name"]: method for method in setting["ours"]["methods"]}
+                    method = methods[f"{recipe}, {words}"]
+                    milliseconds = f"{1000 * method['seconds_median']:.1f}"
+                    cells += [cell(method, "ari"), cell(method, "k_mae"), milliseconds]
+                lines.append(f"| `{recipe}` | {words} | {' | '.join(cells)} |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + f"\n\n{where(data, settings[0]['ours']['n_sets'])}\n"
+
+
+ENDINGS = {
+    "network": "as the network says",
+    "star": "re-estimated",
+    "consolidated": "consolidated",
+}
+METRICS = (
+    ("ari", "ARI"),
+    ("nmi", "NMI"),
+    ("acc", "ACC"),
+    ("k_mae", "k-MAE"),
+    ("ll_minus_oracle", "LL - oracle"),
+    ("network_ll_minus_oracle", "network's own LL - oracle"),
+)
+TABLES = {"peers": peers, "ours": ours, "studies": studies}
 
 
 def results(name: str) -> dict[str, Any]:
     """What a benchmark wrote."""
     found: dict[str, Any] = json.loads((ROOT / f"benchmarks/results/{name}.json").read_text())
-    if not found["command"].endswith(SHIPPED):
-        raise SystemExit(f"benchmarks/results/{name}.json is not of the shipped model")
     return found
 
 
 def standing(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """The methods that were compared, and the oracle last."""
-    return [*data["methods"], data["oracle"]]
+    """The methods that were compared, and last the oracle where there is one."""
+    return [*data["methods"], *filter(None, [data["oracle"]])]
 
 
 def mean(method: dict[str, Any], metric: str) -> float:

@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["DAC", "Clustering", "__version__", "cluster", "models"]
+__all__ = ["AMCP", "DAC", "Clustering", "__version__", "cluster", "models"]
 
 if TYPE_CHECKING:
+    from coterie.estimators.amcp import AMCP
     from coterie.estimators.dac import DAC
     from coterie.estimators.quick import cluster
     from coterie.inference.result import Clustering
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # Loaded on first use, so that `import coterie` costs nothing.
 _HOMES = {
+    "AMCP": "coterie.estimators.amcp",
     "DAC": "coterie.estimators.dac",
     "Clustering": "coterie.inference.result",
     "cluster": "coterie.estimators.quick",

@@ -5,15 +5,17 @@ from functools import partial
 import pytest
 import torch
 
+from coterie.bench import mog as bench
 from coterie.bench.benchmark import run_benchmark
 from coterie.bench.methods import ours
-from coterie.bench.mog import SETTINGS, mog_setting, run_mog
+from coterie.bench.mog import SETTINGS, mog_setting
 from coterie.bench.sets import Setting, unpad
 from coterie.data.priors.warped import WarpedGaussians
 
 SMALL = (mog_setting(100, 3, k_limit=4), mog_setting(150, 4, k_limit=5))
 SHOWN_WITH_ERROR = {"ARI": "ari", "k-MAE": "k_mae", "LL - oracle": "ll_minus_oracle"}
-NETWORK = "DAC, as the network says"
+NETWORK = "dac-mog2d, as the network says"
+run_mog = partial(bench.run_mog, weights=["dac-mog2d"])
 run_small = partial(run_mog, 3, 2, settings=SMALL)
 
 
@@ -49,7 +51,7 @@ def test_json_says_what_was_run(report):
     assert first["prior"]["name"] == "MixtureOfGaussians"
     assert (first["prior"]["n_max"], first["prior"]["k_max"]) == (100, 3)
     assert (first["ours"]["n_sets"], first["everybody"]["n_sets"]) == (3, 2)
-    assert [method["name"] for method in first["ours"]["methods"]] == ["DAC", NETWORK]
+    assert [method["name"] for method in first["ours"]["methods"]] == ["dac-mog2d", NETWORK]
     assert len(first["everybody"]["methods"]) == 6
     for method in first["everybody"]["methods"]:
         assert method["seconds_median"] > 0
@@ -109,10 +111,12 @@ def test_without_peers_there_is_one_table_a_setting():
 def test_a_prior_without_a_density_needs_only_its_setting():
     prior = WarpedGaussians(100, 3)
     setting = Setting(prior, lambda n, generator: unpad(prior.sample(n, generator)), k_limit=4)
-    report = run_benchmark("warped", [setting], ours(), command="", n_sets=2, n_peer_sets=1, seed=0)
+    report = run_benchmark(
+        "warped", [setting], ours(["dac-mog2d"]), command="", n_sets=2, n_peer_sets=1, seed=0
+    )
     own, _ = report.tables()
     assert own.header == ["method", "ARI", "NMI", "ACC", "k-MAE", "seconds: mean, median"]
-    assert [row[0] for row in own.rows] == ["DAC", NETWORK]
+    assert [row[0] for row in own.rows] == ["dac-mog2d", NETWORK]
     json.dumps(report.to_json(), allow_nan=False)
 
 

@@ -1,62 +1,93 @@
 import json
-import sys
-from types import ModuleType
+import shlex
+from importlib import import_module
 
 import pytest
-from rich.cells import cell_len
 from typer.testing import CliRunner
 
+from coterie.bench.benchmark import command_line
 from coterie.cli.app import app
-from coterie.cli.bench import pieces
 
+SHIPPED = {
+    "mog": ("dac-mog2d", "amcp-mog2d", "amcp-mog2d-wide"),
+    "warped": ("amcp-warped2d",),
+}
 HEADER = ["method", "ARI", "seconds"]
 ROWS = [["DAC [red]", "0.98 ± 0.01", "0.1, 0.2"], ["k-means", "-0.50", ""]]
 
 
 class FakeReport:
+    def __init__(self, name):
+        self.name = name
+
     def to_json(self):
-        return {"benchmark": "mog", "ari": 0.98}
+        return {"benchmark": self.name, "ari": 0.98}
 
     def tables(self):
         return [("mixtures [of] Gaussians", HEADER, ROWS)]
 
 
+@pytest.fixture(params=["mog", "warped"])
+def name(request):
+    return request.param
+
+
 @pytest.fixture
-def calls(monkeypatch, tmp_path):
+def calls(name, monkeypatch, tmp_path):
     """Stand in for the benchmark, which takes minutes, and keep what it was asked for."""
     calls = []
 
-    def run_mog(n_sets, n_peer_sets, seed, progress, *, weights):
+    def stand_in(n_sets, n_peer_sets, seed, progress, *, weights):
         calls.append((n_sets, n_peer_sets, seed, weights))
         for done in range(3):
             progress("ours", done, 2)
-        return FakeReport()
+        return FakeReport(name)
 
-    module = ModuleType("coterie.bench.mog")
-    module.run_mog = run_mog
-    monkeypatch.setitem(sys.modules, "coterie.bench.mog", module)
+    monkeypatch.setattr(import_module(f"coterie.bench.{name}"), f"run_{name}", stand_in)
     monkeypatch.chdir(tmp_path)
     return calls
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["bench", "mog", *arguments])
+@pytest.fixture
+def run(name):
+    def run(*arguments):
+        return CliRunner().invoke(app, ["bench", name, *arguments])
+
+    return run
 
 
-def test_options_reach_the_benchmark(calls):
+def test_options_reach_the_benchmark(run, name, calls):
     result = run("--sets", "5", "--peer-sets", "3", "--seed", "2")
     assert result.exit_code == 0, result.output
-    assert calls == [(5, 3, 2, "dac-mog2d")]
+    assert calls == [(5, 3, 2, SHIPPED[name])]
 
 
-def test_unknown_weights_are_refused_before_the_work(calls):
-    result = run("--weights", "nobody")
+def test_without_options_the_shipped_models_are_measured(run, name, calls):
+    assert run().exit_code == 0
+    assert calls == [(1000, 100, 0, SHIPPED[name])]
+
+
+def test_several_weights_are_measured_together(run, calls):
+    run("--weights", "amcp-mog2d-wide", "--weights", "dac-mog2d")
+    assert calls == [(1000, 100, 0, ("amcp-mog2d-wide", "dac-mog2d"))]
+
+
+def test_the_command_of_a_report_asks_for_the_same(run, name, calls):
+    command = command_line(name, 7, 2, 4, ["amcp-mog2d", "dac-mog2d"])
+    program, bench, benchmark, *arguments = shlex.split(command)
+    assert (program, bench, benchmark) == ("coterie", "bench", name)
+    assert run(*arguments).exit_code == 0
+    assert calls == [(7, 2, 4, ("amcp-mog2d", "dac-mog2d"))]
+
+
+def test_unknown_weights_are_refused_before_the_work(run, calls):
+    result = run("--weights", "dac-mog2d", "--weights", "nobody")
     assert result.exit_code == 2
     assert "no model 'nobody'" in result.stderr
     assert calls == []
 
 
-def test_the_tables_are_shown_as_they_are(calls):
+def test_the_tables_are_shown_as_they_are(run, calls):
     lines = run().stdout.splitlines()
     assert lines[0] == "mixtures [of] Gaussians"
     cells = [line.split("  ") for line in lines]
@@ -65,43 +96,19 @@ def test_the_tables_are_shown_as_they_are(calls):
         assert [cell for cell in row if cell] in cells
 
 
-def test_results_are_written_where_they_belong_and_progress_is_silent(calls, tmp_path):
+def test_results_are_written_where_they_belong_and_progress_is_silent(run, name, calls, tmp_path):
     result = run()
-    assert json.loads((tmp_path / "benchmarks/results/mog.json").read_text())["ari"] == 0.98
-    assert "benchmarks/results/mog.json" in result.stdout
+    assert json.loads((tmp_path / f"benchmarks/results/{name}.json").read_text())["ari"] == 0.98
+    assert f"benchmarks/results/{name}.json" in result.stdout
     assert result.stderr == ""
     run("--out", "else/where")
-    assert (tmp_path / "else/where/mog.json").exists()
+    assert (tmp_path / f"else/where/{name}.json").exists()
 
 
-def test_a_folder_that_cannot_be_made_is_refused_before_the_work(calls, tmp_path):
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(run, calls, tmp_path):
     (tmp_path / "file").write_text("")
     result = run("--out", "file/folder")
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert "file/folder" in line
     assert calls == []
-
-
-def test_a_table_that_fits_stays_whole():
-    (whole,) = pieces(HEADER, ROWS, 80)
-    assert [column.name for column in whole] == HEADER
-
-
-def test_a_wide_table_is_cut_and_every_piece_names_its_rows():
-    header = ["setting", "method", *(f"metric {number}" for number in range(6))]
-    rows = [["(1000, 4)", "DAC", *["0.983 ± 0.014"] * 6]]
-    cut = pieces(header, rows, 80)
-    assert len(cut) > 1
-    for piece in cut:
-        assert [column.name for column in piece[:2]] == header[:2]
-        assert sum(cell_len(column.cells[0]) + 3 for column in piece) < 80
-    assert [column.name for piece in cut for column in piece[2:]] == header[2:]
-
-
-def test_a_column_wider_than_the_terminal_gets_a_piece_and_no_endless_cut():
-    cut = pieces(["method", "a", "b"], [["DAC", "1" * 90, "2"]], 80)
-    assert [[column.name for column in piece] for piece in cut] == [
-        ["method", "a"],
-        ["method", "b"],
-    ]

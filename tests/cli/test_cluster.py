@@ -69,7 +69,7 @@ def test_json_is_one_object_and_agrees_with_the_estimator(run, table, blobs):
     assert summary["left_out"][0]["name"] == "[red]name"
     assert summary["labels"] is summary["picture"] is None
     assert summary["notes"] == []
-    model = coterie.DAC().fit(blobs.points)
+    model = coterie.AMCP().fit(blobs.points)
     assert summary["mean_log_likelihood"] == pytest.approx(model.clustering_.log_likelihood)
 
 
@@ -103,13 +103,13 @@ def test_a_projection_is_a_note_and_no_python_warning(run, tmp_path):
 
 
 def test_any_other_user_warning_is_a_note_too(run, table, monkeypatch):
-    fit = coterie.DAC.fit
+    fit = coterie.AMCP.fit
 
     def warning_fit(model, X):
         warnings.warn("mind the gap", UserWarning, stacklevel=1)
         return fit(model, X)
 
-    monkeypatch.setattr(coterie.DAC, "fit", warning_fit)
+    monkeypatch.setattr(coterie.AMCP, "fit", warning_fit)
     assert json.loads(run("cluster", table, "--json").stdout)["notes"] == ["mind the gap"]
 
 
@@ -117,18 +117,18 @@ def test_without_consolidation_the_network_has_the_last_word(run):
     points = np.loadtxt(IRIS, delimiter=",", skiprows=1, usecols=(0, 1))
     for option, consolidate in ((["--no-consolidate"], False), ([], True)):
         summary = json.loads(run("cluster", IRIS, "--json", *option).stdout)
-        sizes = np.bincount(coterie.DAC(consolidate=consolidate).fit(points).labels_)
+        sizes = np.bincount(coterie.AMCP(consolidate=consolidate).fit(points).labels_)
         assert [cluster["size"] for cluster in summary["clusters"]] == sizes.tolist()
     assert not np.array_equal(
-        sizes, np.bincount(coterie.DAC(consolidate=False).fit(points).labels_)
+        sizes, np.bincount(coterie.AMCP(consolidate=False).fit(points).labels_)
     )
 
 
 def test_the_seed_reaches_the_estimator(run, table, monkeypatch):
     seeds = []
-    fit = coterie.DAC.fit
+    fit = coterie.AMCP.fit
     monkeypatch.setattr(
-        coterie.DAC, "fit", lambda model, X: seeds.append(model.random_state) or fit(model, X)
+        coterie.AMCP, "fit", lambda model, X: seeds.append(model.random_state) or fit(model, X)
     )
     run("cluster", table)
     run("cluster", table, "--seed", "7")
@@ -140,7 +140,8 @@ def test_bad_input_is_refused_in_one_line(run, table, tmp_path):
     hole.write_text("x,y\n1,2\n3,\n")
     assert "no file absent.csv" in refused(run("cluster", "absent.csv"))
     assert "row 2, counted without the header, column 'y'" in refused(run("cluster", hole))
-    assert "no model 'nothing'; shipped: dac-mog2d" in refused(
+    shipped = ", ".join(sorted(model.name for model in coterie.models()))
+    assert f"no model 'nothing'; shipped: {shipped}; or give" in refused(
         run("cluster", table, "--weights", "nothing")
     )
     assert "Invalid value for '--seed'" in refused(run("cluster", table, "--seed", "-1"))
@@ -186,7 +187,7 @@ def test_without_the_cli_extra_main_names_it(monkeypatch, capsys, module):
     for name in [name for name in sys.modules if name.startswith("coterie.cli.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
-    for attribute in ("app", "bench", "cluster", "models", "refusal", "train"):
+    for attribute in ("app", "bench", "cluster", "models", "refusal", "tables", "train"):
         monkeypatch.delattr(cli, attribute, raising=False)
     with pytest.raises(SystemExit) as info:
         cli.main()
@@ -196,11 +197,21 @@ def test_without_the_cli_extra_main_names_it(monkeypatch, capsys, module):
 
 
 def test_a_defect_of_ours_is_not_hidden(run, table, monkeypatch):
-    monkeypatch.setattr(coterie.DAC, "fit", lambda model, X: 1 / 0)
+    monkeypatch.setattr(coterie.AMCP, "fit", lambda model, X: 1 / 0)
     assert isinstance(run("cluster", table).exception, ZeroDivisionError)
 
 
-@pytest.mark.parametrize("command", [[], ["cluster"], ["train"], ["models"], ["bench", "mog"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        [],
+        ["cluster"],
+        ["train"],
+        ["models"],
+        *(["bench", name] for name in ("mog", "warped", "speed", "studies")),
+    ],
+    ids=" ".join,
+)
 def test_every_help_has_an_example(run, command):
     result = run(*command, "--help")
     assert result.exit_code == 0

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from coterie.encoders.tabular import fit_columns
+from coterie.encoders.tabular import MappedTable, fit_columns
 
 
 def table(rows: int, columns: int) -> np.ndarray:
@@ -11,6 +11,20 @@ def table(rows: int, columns: int) -> np.ndarray:
 def test_a_table_of_the_right_width_is_left_as_it_is():
     x = table(10, 3)
     np.testing.assert_array_equal(fit_columns(x, 3)(x), x.astype(np.float32))
+
+
+def test_a_table_that_is_right_is_not_copied():
+    x = table(10, 3).astype(np.float32)
+    x.flags.writeable = False
+    assert fit_columns(x, 3)(x) is x
+
+
+@pytest.mark.parametrize("other", [np.asfortranarray, lambda x: x[:, ::-1], np.float64])
+def test_another_layout_becomes_that_of_the_network(other):
+    x = other(table(10, 3).astype(np.float32))
+    mapped = fit_columns(x, 3)(x)
+    assert mapped.flags.c_contiguous
+    np.testing.assert_array_equal(mapped, x)
 
 
 def test_missing_columns_are_zero():
@@ -61,3 +75,20 @@ def test_the_network_reads_float32(columns):
     mapped = fit_columns(table(10, columns), 2)(table(10, columns))
     assert mapped.dtype == np.float32
     assert mapped.shape == (10, 2)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 5])
+@pytest.mark.parametrize("rows", [slice(4, 9), np.array([7, 2, 2])])
+def test_a_mapped_table_brings_the_rows_of_the_map(columns, rows):
+    x = table(30, columns)
+    whole = fit_columns(x, 3)
+    mapped = MappedTable(x, whole)
+    assert len(mapped) == 30
+    np.testing.assert_allclose(mapped[rows], whole(x)[rows], rtol=1e-5)
+
+
+def test_a_mapped_table_reads_only_what_is_asked_for():
+    x = table(30, 2)
+    mapped = MappedTable(x, fit_columns(x, 2))
+    x[9:] = np.nan
+    assert np.isfinite(mapped[:9]).all()

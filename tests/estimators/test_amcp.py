@@ -8,11 +8,10 @@ from coterie.estimators.amcp import AMCP
 from coterie.estimators.dac import DAC
 from coterie.estimators.quick import cluster, clusterer
 from coterie.systems import amcp as system
+from coterie.systems.amcp_network import AMCPConfig
 from coterie.weights.format import WeightsError, make_card, save_system
 
-SMALL = system.AMCPConfig(
-    width=16, read_width=16, heads=2, references=4, em_steps=2, encoder_blocks=1
-)
+SMALL = AMCPConfig(width=16, read_width=16, heads=2, references=4, em_steps=2, encoder_blocks=1)
 NETWORKS = {
     "column": SMALL,
     "regular": replace(SMALL, e_step="regular"),
@@ -102,7 +101,8 @@ def test_weights_of_another_system_are_refused(blobs):
 
 def test_weights_choose_their_estimator(weights, blobs):
     assert type(clusterer(weights["once"])) is AMCP
-    assert type(clusterer()) is DAC
+    assert type(clusterer()) is AMCP
+    assert type(clusterer("dac-mog2d")) is DAC
     labels = AMCP(weights["once"]).fit_predict(blobs.points)
     assert np.array_equal(cluster(blobs.points, weights["once"]), labels)
 

@@ -1,10 +1,18 @@
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from coterie.estimators.checks import LARGEST, refuse_huge, refuse_non_finite, refuse_text
+from coterie.estimators.checks import (
+    LARGEST,
+    refuse_bad_values,
+    refuse_huge,
+    refuse_non_finite,
+    refuse_text,
+)
 
 FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 
@@ -60,3 +68,44 @@ def test_huge_values_are_placed(sign):
 
 def test_large_values_pass():
     refuse_huge(np.array([[LARGEST, -LARGEST]]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.nan, "contains NaN"),
+        (np.inf, "contains infinity"),
+        (-np.inf, "contains infinity"),
+        (1e20, "scale X down"),
+        (-1e20, "scale X down"),
+    ],
+)
+@pytest.mark.parametrize("place", [(0, 0), (2, 1), (3, 2)])
+def test_bad_values_are_found_wherever_they_are(dtype, value, words, place):
+    table = np.ones((4, 3), dtype)
+    table[place] = value
+    with pytest.raises(ValueError, match=words) as refusal:
+        refuse_bad_values(table)
+    assert f"row {place[0]}, column {place[1]}" in str(refusal.value)
+
+
+def test_bad_values_are_placed_by_the_name_of_the_column():
+    with pytest.raises(ValueError, match="row 0, column 'b'"):
+        refuse_bad_values(np.array([[0.0, 1e20]]), ["a", "b"])
+
+
+def test_what_is_not_finite_is_named_before_what_is_huge():
+    with pytest.raises(ValueError, match="contains NaN"):
+        refuse_bad_values(np.array([[1e20, np.nan]]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_good_table_costs_no_memory(dtype, tmp_path):
+    np.save(tmp_path / "x.npy", np.linspace(-LARGEST / 2, LARGEST, 100_000, dtype=dtype)[:, None])
+    table = np.load(tmp_path / "x.npy", mmap_mode="r")
+    tracemalloc.start()
+    refuse_bad_values(table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < len(table) / 2

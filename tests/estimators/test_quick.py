@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import coterie
-from coterie.estimators.dac import DAC
+from coterie.estimators.amcp import AMCP
 from coterie.estimators.quick import cluster
 from coterie.metrics import ari
 
@@ -15,7 +15,7 @@ def test_one_call_gives_the_labels(blobs):
 
 def test_settings_are_those_of_the_estimator(blobs):
     settings = {"consolidate": False, "context_size": 60, "random_state": 1}
-    assert (cluster(blobs.points, **settings) == DAC(**settings).fit_predict(blobs.points)).all()
+    assert (cluster(blobs.points, **settings) == AMCP(**settings).fit_predict(blobs.points)).all()
 
 
 def test_unknown_settings_are_refused(blobs):

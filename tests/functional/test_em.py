@@ -7,6 +7,7 @@ from sklearn.mixture import GaussianMixture
 from coterie.functional.em import (
     Gaussians,
     expectation,
+    expectation_by_columns,
     gaussian_log_density,
     joint_log_density,
     map_moments,
@@ -56,6 +57,25 @@ def test_expectation_agrees_with_sklearn():
     model = in_sklearn(mixture)
     np.testing.assert_allclose(log_responsibilities.exp(), model.predict_proba(points.numpy()))
     np.testing.assert_allclose(log_likelihood, model.score_samples(points.numpy()))
+
+
+@pytest.mark.parametrize("k", [1, 3, 20])
+@pytest.mark.parametrize("columns", [1, 2, 8])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_expectation_by_columns_is_the_expectation(k, columns, offset):
+    points, mixture = 2 * draw(50, columns) + offset, some_mixture(k=k, columns=columns)
+    mixture = mixture._replace(mean=mixture.mean + offset)
+    found, expected = expectation_by_columns(points, mixture), expectation(points, mixture)
+    assert found[0].is_contiguous()
+    torch.testing.assert_close(found[0].exp(), expected[0].exp(), rtol=0, atol=1e-12)
+    torch.testing.assert_close(found[1], expected[1], rtol=1e-12, atol=1e-12)
+
+
+def test_expectation_by_columns_leaves_its_input_alone():
+    points, mixture = draw(50, 2), some_mixture()
+    expectation_by_columns(points, mixture)
+    assert torch.equal(points, draw(50, 2))
+    assert all(map(torch.equal, mixture, some_mixture()))
 
 
 def test_maximisation_is_weighted_moments():

@@ -2,14 +2,9 @@ import math
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
-from coterie.functional.partitions import canonical, claim, one_hot, size_order, stick_breaking
+from coterie.functional.partitions import claim, one_hot, stick_breaking
 
-labellings = st.lists(st.integers(-1, 6), max_size=40).map(
-    lambda labels: torch.tensor(labels, dtype=torch.int64)
-)
 NEVER = torch.tensor([100])
 ALWAYS = torch.tensor([0])
 
@@ -94,44 +89,3 @@ def test_stick_breaking_bears_a_step_that_is_certain():
     first = torch.tensor(-1.0).sigmoid()
     expected = torch.stack([first, 1 - first, torch.tensor(0.0)]).expand(2, 3)
     torch.testing.assert_close(stick_breaking(logits).exp(), expected)
-
-
-def test_size_order_puts_the_earlier_first_among_equals():
-    labels = torch.tensor([3, 1, 1, 0, 0, 2, 2, 2, -1, -1, -1, -1])
-    assert size_order(labels, 5).tolist() == [2, 0, 1, 3, 4]
-
-
-@given(labellings)
-def test_canonical_is_the_same_partition(labels):
-    found = canonical(labels)
-    assert torch.equal(found[:, None] == found, labels[:, None] == labels)
-    assert torch.equal(found == -1, labels == -1)
-
-
-@given(labellings)
-def test_canonical_numbers_are_without_holes_and_fall_in_size(labels):
-    sizes = torch.bincount(canonical(labels)[labels >= 0])
-    assert (sizes > 0).all()
-    assert (sizes.diff() <= 0).all()
-
-
-@given(labellings)
-def test_canonical_is_idempotent(labels):
-    assert torch.equal(canonical(canonical(labels)), canonical(labels))
-
-
-@given(labellings, st.randoms(use_true_random=False))
-def test_canonical_follows_a_permutation_of_the_points(labels, random):
-    order = list(range(len(labels)))
-    random.shuffle(order)
-    assert torch.equal(canonical(labels[order]), canonical(labels)[order])
-
-
-def test_canonical_keeps_the_order_of_equals():
-    assert canonical(torch.tensor([4, 2, 2, 4, 7])).tolist() == [1, 0, 0, 1, 2]
-
-
-def test_canonical_leaves_its_input_alone():
-    labels = torch.tensor([2, 2, 0])
-    canonical(labels)
-    assert labels.tolist() == [2, 2, 0]

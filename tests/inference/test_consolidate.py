@@ -4,14 +4,35 @@ import math
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.special import logsumexp
 from scipy.stats import norm
 from torch import Tensor
 
-from coterie.functional.em import Gaussians
-from coterie.inference.consolidate import cheapest_removal, complexity, consolidate
+from coterie.functional.em import Gaussians, maximisation
+from coterie.functional.partitions import one_hot
+from coterie.inference import consolidate as module
+from coterie.inference.consolidate import (
+    PSEUDO_COUNT,
+    cheapest_removal,
+    complexity,
+    consolidate,
+    reestimate,
+    settle,
+    total_log_likelihood,
+    with_splits,
+)
 from coterie.inference.rules import MixtureRule
 from coterie.metrics import ari
+
+SCALE = 0.25
+NEIGHBOURS = {
+    "two in a row": [[0.0, 0.0], [1.5, 0.0]],
+    "two in a column": [[0.0, 0.0], [0.0, 1.5]],
+    "three in a row": [[0.0, 0.0], [1.5, 0.0], [3.0, 0.0]],
+    "three in a corner": [[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]],
+}
 
 
 def log_likelihood(points: Tensor, mixture: Gaussians) -> float:
@@ -139,14 +160,14 @@ def test_a_real_cluster_is_never_taken_back(blobs, size):
 
 def test_without_removal_every_cluster_stays(blobs):
     points, labels = truth(blobs)
-    mixture = consolidate(points, labels + 3 * (points[:, 0] > 0), 6, remove=False)
+    mixture = consolidate(points, labels + 3 * (points[:, 0] > 0), 6, change_k=False)
     assert len(mixture.log_weight) == 6
 
 
 def test_em_makes_the_partition_likelier(blobs):
     points, labels = truth(blobs)
     wrong = torch.where(torch.arange(len(labels)) % 7 == 0, (labels + 1) % 3, labels)
-    first, later = (consolidate(points, wrong, 3, em_steps=n, remove=False) for n in (0, 5))
+    first, later = (consolidate(points, wrong, 3, em_steps=n, change_k=False) for n in (0, 5))
     assert log_likelihood(points, later) > log_likelihood(points, first) + 10
 
 
@@ -210,3 +231,167 @@ def test_a_cluster_in_many_pieces_comes_back_together():
     points = torch.randn(400, 2, generator=generator, dtype=torch.float64)
     pieces = (points[:, 0] > 0).long() + 2 * (points[:, 1] > 0) + 4 * (points.norm(dim=1) > 1.2)
     assert len(consolidate(points, pieces, 8).log_weight) == 1
+
+
+def around(means: list[list[float]], seed: int, size: int = 100) -> tuple[Tensor, Tensor]:
+    """Round clusters of SCALE, and who belongs where."""
+    labels = torch.arange(len(means)).repeat_interleave(size)
+    noise = torch.randn(
+        len(labels), 2, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
+    return torch.tensor(means, dtype=torch.float64)[labels] + SCALE * noise, labels
+
+
+def one_cluster(points: Tensor) -> Tensor:
+    return torch.zeros(len(points), dtype=torch.long)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_merged_neighbours_are_split(name, seed):
+    points, labels = around(NEIGHBOURS[name], seed)
+    mixture = consolidate(points, one_cluster(points), 1, cluster_scale=SCALE)
+    assert len(mixture.log_weight) == len(NEIGHBOURS[name])
+    assert ari(labels, MixtureRule(mixture).log_probabilities(points).argmax(1)) > 0.95
+
+
+def test_only_the_component_that_stands_for_two_is_split(blobs):
+    points, labels = truth(blobs)
+    pair, _ = around([[10.0, 0.0], [11.5, 0.0]], 0)
+    points, labels = torch.cat([points, pair]), torch.cat([labels, torch.full((200,), 3)])
+    mixture = consolidate(points, labels, 4, cluster_scale=SCALE)
+    sizes = sorted((mixture.log_weight.exp() * 500).round().int().tolist())
+    assert sizes == pytest.approx([50, 100, 100, 100, 150], abs=2)
+
+
+def test_a_third_cluster_needs_a_second_round():
+    points, _ = around(NEIGHBOURS["three in a row"], 0)
+    whole = consolidate(points, one_cluster(points), 1)
+    found = [len(with_splits(points, whole, 2, SCALE, rounds=n).log_weight) for n in range(3)]
+    assert found == [1, 2, 3]
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+@pytest.mark.parametrize("settings", [{}, {"change_k": False, "cluster_scale": SCALE}])
+def test_nothing_is_split_without_a_scale_to_judge_by_or_leave_to_do_so(name, settings):
+    points, _ = around(NEIGHBOURS[name], 0)
+    assert len(consolidate(points, one_cluster(points), 1, **settings).log_weight) == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_gaussian_is_not_split(seed):
+    points, _ = around([[0.0, 0.0]], seed, size=200)
+    assert len(consolidate(points, one_cluster(points), 1, cluster_scale=SCALE).log_weight) == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("grid", [0.6, 0.8])
+def test_rounded_values_of_a_cluster_are_not_split(seed, grid):
+    points, _ = around([[0.0, 0.0]], seed, size=300)
+    rounded = (points / grid).round() * grid
+    whole = consolidate(rounded, one_cluster(points), 1)
+    assert len(with_splits(rounded, whole, 2, SCALE).log_weight) == 1
+    # It is the scale that says so: lines of equal values would pay.
+    assert len(with_splits(rounded, whole, 2, 1e-6).log_weight) > 1
+
+
+def test_a_few_stray_points_are_no_half(blobs):
+    points, labels = truth(blobs)
+    strays = torch.tensor([[4.0, 1.0], [4.2, 1.4], [3.7, 1.1]], dtype=torch.float64)
+    points, labels = torch.cat([points, strays]), torch.cat([labels, torch.ones(3).long()])
+    whole = consolidate(points, labels, 3)
+    assert len(with_splits(points, whole, 2, SCALE).log_weight) == 3
+
+
+def first_mixture(points: Tensor, labels: Tensor, n_clusters: int) -> Gaussians:
+    memberships = one_hot(labels, n_clusters).to(points)
+    return maximisation(points, memberships, pseudo_count=PSEUDO_COUNT)
+
+
+def in_pieces(seed: int) -> tuple[Tensor, Tensor, int]:
+    """Clusters near and far, each given in two pieces: points, labels, how many pieces."""
+    generator = torch.Generator().manual_seed(seed)
+    k, size = (int(torch.randint(*limits, (), generator=generator)) for limits in ((1, 6), (6, 40)))
+    spread = (0.5, 1.0, 3.0)[seed % 3]
+    means = spread * torch.randn(k, 2, generator=generator)
+    points, labels = around(means.tolist(), seed, size)
+    half = torch.randint(2, labels.shape, generator=generator)
+    if seed % 2:
+        half = (points[:, 0] > means[labels, 0]).long()
+    return points, labels + k * half, 2 * k
+
+
+@given(seed=st.integers(0, 2**31), n_clusters=st.integers(1, 6), limit=st.integers(1, 60))
+@settings(max_examples=30)
+def test_settling_is_em_until_nothing_is_gained(seed, n_clusters, limit):
+    points, mixture = overlapping(seed, n_clusters)
+    mixture = reestimate(points, mixture, 2)
+    path = [mixture]
+    for _ in range(limit):
+        path.append(reestimate(points, path[-1], 1))
+    likelihoods = [log_likelihood(points, each) / len(points) for each in path]
+    stop = next((n for n in range(1, limit) if likelihoods[n] - likelihoods[n - 1] < 1e-5), limit)
+    torch.testing.assert_close(settle(points, mixture, limit=limit), path[stop])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_settling_makes_a_rough_partition_likelier(seed):
+    points, labels = around(NEIGHBOURS["three in a corner"], seed)
+    generator = torch.Generator().manual_seed(seed)
+    anywhere = torch.randint(3, labels.shape, generator=generator)
+    rough = torch.where(torch.rand(labels.shape, generator=generator) < 0.2, anywhere, labels)
+    mixture = first_mixture(points, rough, 3)
+    settled = settle(points, mixture)
+    assert log_likelihood(points, settled) > log_likelihood(points, mixture)
+    exact = settle(points, mixture, tolerance=0, limit=200)
+    assert log_likelihood(points, settled) == pytest.approx(log_likelihood(points, exact), abs=0.1)
+
+
+def test_what_is_settled_stays_where_it_is(blobs):
+    points, labels = truth(blobs)
+    settled = settle(points, first_mixture(points, labels, 3))
+    again = settle(points, settled)
+    assert log_likelihood(points, again) == pytest.approx(log_likelihood(points, settled))
+    torch.testing.assert_close(again.mean, settled.mean, rtol=0, atol=1e-3)
+
+
+def test_the_result_is_settled():
+    points, labels = around([[0.0, 0.0], [1.25, 0.0]], 0)
+    wrong = torch.where(torch.arange(len(labels)) % 5 == 0, 1 - labels, labels)
+    mixture = consolidate(points, wrong, 2)
+    assert len(mixture.log_weight) == 2
+    further = reestimate(points, mixture, 1)
+    assert log_likelihood(points, further) - log_likelihood(points, mixture) < 1e-5 * len(points)
+    rough = reestimate(points, first_mixture(points, wrong, 2), 2)
+    assert log_likelihood(points, mixture) > log_likelihood(points, rough) + 1
+
+
+def test_total_log_likelihood_is_that_of_all_points():
+    points, mixture = overlapping(0)
+    assert total_log_likelihood(points, mixture) == pytest.approx(log_likelihood(points, mixture))
+
+
+def walked_to_the_end(points: Tensor, labels: Tensor, n_clusters: int) -> list[Gaussians]:
+    """All mixtures of the path, and as the last of the list the best of them, settled."""
+    path = [reestimate(points, first_mixture(points, labels, n_clusters), 2)]
+    while len(path[-1].log_weight) > 1:
+        path.append(reestimate(points, cheapest_removal(points, path[-1]).mixture, 2))
+    score = [log_likelihood(points, each) - complexity(each, len(points)) for each in path]
+    return [*path, settle(points, path[int(np.argmax(score))])]
+
+
+def test_an_early_end_of_the_path_changes_nothing(monkeypatch):
+    removals = []
+
+    def counted(points: Tensor, mixture: Gaussians):
+        removals.append(mixture)
+        return cheapest_removal(points, mixture)
+
+    monkeypatch.setattr(module, "cheapest_removal", counted)
+    steps = 0
+    for seed in range(40):
+        points, labels, k = in_pieces(seed)
+        *path, best = walked_to_the_end(points, labels, k)
+        steps += len(path) - 1
+        torch.testing.assert_close(consolidate(points, labels, k), best)
+    assert len(removals) < steps  # and it does end early

@@ -1,8 +1,11 @@
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 from coterie.data.batch import SetBatch
@@ -11,8 +14,10 @@ from coterie.inference.engine import (
     Assignment,
     InferenceConfig,
     apply,
+    apply_labels,
     claimed_labels,
     cluster_points,
+    keep_clusters,
     network_mixture,
     occupied_by_size,
 )
@@ -100,6 +105,30 @@ def test_the_rule_repeats_the_labels(shipped_dac, blobs, consolidate, context_si
     again = apply(rule, points, config.chunk_size)
     assert (again.labels == clustering.labels).all()
     np.testing.assert_allclose(again.probabilities, clustering.probabilities, atol=1e-12)
+    assert (apply_labels(rule, points, chunk_size=7) == clustering.labels).all()
+
+
+@BOTH
+def test_points_that_are_read_from_a_file(shipped_dac, blobs, consolidate, tmp_path):
+    np.save(tmp_path / "points.npy", as_float32(blobs))
+    stored = np.load(tmp_path / "points.npy", mmap_mode="r")  # cannot be written
+    settings = {"consolidate": consolidate, "context_size": 100, "chunk_size": 64}
+    found = run(shipped_dac, stored, **settings).clustering
+    expected = run(shipped_dac, as_float32(blobs), **settings).clustering
+    assert (found.labels == expected.labels).all()
+    assert (found.probabilities == expected.probabilities).all()
+
+
+def test_the_exact_network_is_used_where_it_is_given(shipped_dac, blobs):
+    config, exact = InferenceConfig(consolidate=False), deepcopy(shipped_dac).double()
+    found = cluster_points(
+        shipped_dac, as_float32(blobs), config, np.random.RandomState(0), exact=exact
+    )
+    own = run(shipped_dac, as_float32(blobs), consolidate=False)
+    assert found.rule.system is exact
+    assert own.rule.system is not shipped_dac
+    assert shipped_dac.membership_head.weight.dtype == torch.float32
+    assert (found.clustering.probabilities == own.clustering.probabilities).all()
 
 
 @BOTH
@@ -219,6 +248,34 @@ def test_network_mixture_weighs_its_gaussians_by_size():
 def test_occupied_clusters_come_largest_first():
     found = Assignment(np.array([3, 3, 1, 0, 3, 1]), np.zeros((6, 5)))
     assert occupied_by_size(found).tolist() == [3, 1, 0]
+
+
+def test_the_earlier_found_comes_first_among_equals():
+    labels = np.array([4, 2, 2, 4, 1])
+    assert occupied_by_size(Assignment(labels, np.zeros((5, 6)))).tolist() == [2, 4, 1]
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(1, 50))
+def test_clusters_that_are_kept_are_the_same_partition(labels, chunk_size):
+    labels = np.array(labels)
+    probabilities = np.random.default_rng(0).uniform(size=(len(labels), 7))
+    found = Assignment(labels.copy(), probabilities.copy())
+    order = occupied_by_size(found)
+    kept = keep_clusters(found, order, chunk_size)
+    assert (order[kept.labels] == labels).all()
+    sizes = np.bincount(kept.labels)
+    assert len(sizes) == kept.probabilities.shape[1]
+    assert (sizes > 0).all()
+    assert (np.diff(sizes) <= 0).all()
+    part = probabilities[:, order]
+    np.testing.assert_allclose(kept.probabilities, part / part.sum(1, keepdims=True), rtol=1e-12)
+
+
+def test_keeping_all_clusters_takes_no_more_memory():
+    found = Assignment(np.array([1, 1, 0]), np.full((3, 2), 0.5))
+    kept = keep_clusters(found, np.array([1, 0]), 2)
+    assert kept.labels is found.labels
+    assert kept.probabilities is found.probabilities
 
 
 def test_results_are_frozen(shipped_dac, blobs):

@@ -10,7 +10,8 @@ from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.functional.matching import membership_loss
 from coterie.functional.mixing import E_STEPS
-from coterie.systems.amcp import AMCP, AMCPConfig, Question
+from coterie.systems.amcp import AMCP
+from coterie.systems.amcp_network import AMCPConfig, Question
 
 SEEDS = st.integers(0, 2**31)
 SMALL = AMCPConfig(width=16, read_width=16, heads=2, references=4, em_steps=2, encoder_blocks=1)

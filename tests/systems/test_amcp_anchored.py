@@ -13,7 +13,8 @@ from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.functional.anchors import Anchors, draw_anchors
 from coterie.systems import amcp as module
-from coterie.systems.amcp import AMCP, AMCPConfig, Features, Question, _refused
+from coterie.systems.amcp import AMCP, _refused
+from coterie.systems.amcp_network import AMCPConfig, Features, Question
 from coterie.systems.protocol import Commit, State
 
 ANCHORED = AMCPConfig(

@@ -13,9 +13,10 @@ from torch.nn.functional import logsigmoid
 
 from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
-from coterie.inference.engine import claimed_labels
 from coterie.inference.loop import find_clusters
-from coterie.systems.amcp import AMCP, AMCPConfig, _refused
+from coterie.systems.amcp import AMCP, _refused
+from coterie.systems.amcp_network import AMCPConfig
+from coterie.systems.protocol import claimed_labels
 
 ANCHORED = AMCPConfig(
     width=16,

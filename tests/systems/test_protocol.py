@@ -7,6 +7,7 @@ from coterie.data.batch import SetBatch
 from coterie.systems.protocol import (
     Commit,
     State,
+    claimed_labels,
     everything_remains,
     nothing_left,
     require_labels,
@@ -59,6 +60,11 @@ def test_nothing_is_left_once_all_points_are_claimed():
 def test_nothing_is_left_after_a_step_without_claims():
     state = everything_remains(three_points(2)).after(claims([0, 0, 0], [1, 0, 0]))
     assert nothing_left(state).tolist() == [True, False]
+
+
+def test_claimed_labels_number_the_steps_and_leave_the_rest_out():
+    commits = (claims([0, 1, 0, 0], [1, 1, 0, 0]), claims([1, 0, 0, 1], [0, 0, 0, 0]))
+    assert claimed_labels(commits).tolist() == [[1, 0, -1, 1], [0, 0, -1, -1]]
 
 
 def test_states_and_commits_are_frozen():

@@ -54,6 +54,18 @@ def test_a_model_is_read_once():
     assert open_model("dac-mog2d")[0] is open_model("dac-mog2d")[0]
 
 
+def test_a_model_is_kept_in_each_precision():
+    single, double = (
+        open_model("dac-mog2d", dtype=dtype)[0] for dtype in (torch.float32, torch.float64)
+    )
+    assert double is open_model("dac-mog2d", dtype=torch.float64)[0]
+    for (name, weight), (_, exact) in zip(
+        single.named_parameters(), double.named_parameters(), strict=True
+    ):
+        assert weight.dtype == torch.float32, name
+        assert torch.equal(weight.double(), exact)
+
+
 def test_a_file_that_changed_is_read_again(tmp_path, small_dac):
     path = tmp_path / "mine.safetensors"
     shutil.copy(find("dac-mog2d"), path)

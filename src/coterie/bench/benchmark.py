@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from coterie.bench.machine import Stopwatch, describe_machine
 from coterie.bench.methods import Method
@@ -43,3 +44,11 @@ def run_benchmark(
     )
     machine = {**describe_machine(), "others_cpu_share": stopwatch.others_share()}
     return Report(name, command, date, seed, machine, races, printed)
+
+
+def command_line(
+    name: str, n_sets: int, n_peer_sets: int, seed: int, weights: Sequence[str | Path]
+) -> str:
+    """What to type to hold the same races again."""
+    given = " ".join(f"--weights {each}" for each in weights)
+    return f"coterie bench {name} --sets {n_sets} --peer-sets {n_peer_sets} --seed {seed} {given}"

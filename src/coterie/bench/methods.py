@@ -1,6 +1,6 @@
 """What takes part in a race, and our own entries."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from coterie.estimators.base import AmortizedClusterer
 from coterie.estimators.quick import clusterer
+from coterie.weights.catalogue import find
+from coterie.weights.format import load_card
 
 
 class Answer(NamedTuple):
@@ -37,8 +39,13 @@ def amortized(name: str, model: AmortizedClusterer) -> Method:
     return Method(name, f"{model!r}, weights {model.weights}", fit)
 
 
-def ours(weights: str | Path = "dac-mog2d") -> tuple[Method, ...]:
-    """A shipped model or a weights file, with and without consolidation."""
-    model, raw = clusterer(weights), clusterer(weights, consolidate=False)
-    name = type(model).__name__
-    return amortized(name, model), amortized(f"{name}, as the network says", raw)
+def ours(weights: Sequence[str | Path]) -> tuple[Method, ...]:
+    """Shipped models or weights files; those with a density with and without consolidation."""
+    methods = []
+    for each in weights:
+        name, card = str(each), load_card(find(each))
+        methods.append(amortized(name, clusterer(each)))
+        if card.settings.get("density") != "none":
+            raw = clusterer(each, consolidate=False)
+            methods.append(amortized(f"{name}, as the network says", raw))
+    return tuple(methods)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from torch import Generator
 
-from coterie.bench.benchmark import run_benchmark
+from coterie.bench.benchmark import command_line, run_benchmark
 from coterie.bench.methods import ours
 from coterie.bench.printed import DAC_TABLE_1, DAC_TABLE_5
 from coterie.bench.race import Progress
@@ -27,13 +27,16 @@ def mog_setting(n_max: int, k_max: int, *, k_limit: int) -> Setting:
 SETTINGS = (mog_setting(1000, 4, k_limit=8), mog_setting(3000, 12, k_limit=16))
 
 
+SHIPPED = ("dac-mog2d", "amcp-mog2d", "amcp-mog2d-wide")
+
+
 def run_mog(
     n_sets: int = 1000,
     n_peer_sets: int = 100,
     seed: int = 0,
     progress: Progress | None = None,
     *,
-    weights: str | Path = "dac-mog2d",
+    weights: Sequence[str | Path] = SHIPPED,
     settings: Sequence[Setting] = SETTINGS,
 ) -> Report:
     """DAC's Table 1 on n_sets sets of each setting, and the peers on the first n_peer_sets."""
@@ -41,10 +44,7 @@ def run_mog(
         "mog",
         settings,
         ours(weights),
-        command=(
-            f"coterie bench mog --sets {n_sets} --peer-sets {n_peer_sets} --seed {seed}"
-            f" --weights {weights}"
-        ),
+        command=command_line("mog", n_sets, n_peer_sets, seed, weights),
         n_sets=n_sets,
         n_peer_sets=n_peer_sets,
         seed=seed,

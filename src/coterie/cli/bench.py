@@ -1,42 +1,32 @@
 """`coterie bench`: the tables of the papers, measured again."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import takewhile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any
 
 import typer
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console, JustifyMethod
+from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from coterie.cli.refusal import refusing
+from coterie.cli.tables import progress_bars, show_tables
 
-GAP = 3
+Sets = Annotated[int, typer.Option(metavar="N", min=1, help="How many test sets.")]
+PeerSets = Annotated[int, typer.Option(metavar="N", min=0, help="How many of them the peers get.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Draws the test sets.")]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the results go, as JSON.")]
+Weights = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A shipped model or a weights file; may be repeated. Default: the shipped ones.",
+        show_default=False,
+    ),
+]
+RESULTS = Path("benchmarks/results")
 
 bench = typer.Typer(no_args_is_help=True, epilog="Example: coterie bench mog --sets 100")
-
-
-class Column(NamedTuple):
-    """A column of a table to show."""
-
-    name: str
-    cells: list[str]
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether all cells that are not empty start with a number."""
-        return all(_is_number(cell) for cell in self.cells if cell.strip())
-
-    @property
-    def width(self) -> int:
-        """How much of a line the column takes, with the space around it."""
-        return GAP + max(cell_len(text) for text in [self.name, *self.cells])
 
 
 @bench.callback()
@@ -46,82 +36,104 @@ def _benchmarks() -> None:
 
 @bench.command(epilog="Example: coterie bench mog --sets 100 --peer-sets 10")
 def mog(
-    sets: Annotated[int, typer.Option(metavar="N", min=1, help="How many test sets.")] = 1000,
-    peer_sets: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many of them the peers get.")
-    ] = 100,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Draws the test sets.")] = 0,
-    weights: Annotated[
-        str, typer.Option(metavar="NAME", help="A shipped model or a weights file.")
-    ] = "dac-mog2d",
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where mog.json goes.")] = Path(
-        "benchmarks/results"
-    ),
+    sets: Sets = 1000,
+    peer_sets: PeerSets = 100,
+    seed: Seed = 0,
+    weights: Weights = None,
+    out: Out = RESULTS,
 ) -> None:
     """Mixtures of Gaussians, as in the tables of the DAC paper."""
     with refusing():
-        from coterie.bench.mog import run_mog
-        from coterie.weights.catalogue import open_model
+        from coterie.bench.mog import SHIPPED, run_mog
 
-        open_model(weights)  # a wrong name is told before the work
-        target = out / "mog.json"
+        names = _known(weights or SHIPPED)
+    _measure(lambda progress: run_mog(sets, peer_sets, seed, progress, weights=names), out)
+
+
+@bench.command(epilog="Example: coterie bench warped --sets 100 --peer-sets 10")
+def warped(
+    sets: Sets = 1000,
+    peer_sets: PeerSets = 100,
+    seed: Seed = 0,
+    weights: Weights = None,
+    out: Out = RESULTS,
+) -> None:
+    """Warped Gaussians: clusters that no Gaussian describes."""
+    with refusing():
+        from coterie.bench.warped import SHIPPED, run_warped
+
+        names = _known(weights or SHIPPED)
+    _measure(lambda progress: run_warped(sets, peer_sets, seed, progress, weights=names), out)
+
+
+@bench.command(epilog="Example: coterie bench speed --max-points 100000 --sets 10")
+def speed(
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda", help="Where the networks run; peers only on cpu.")
+    ] = "cpu",
+    weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A model to time one set a call; may be repeated. The first is grown.",
+        ),
+    ] = None,
+    batched: Annotated[
+        str, typer.Option(metavar="NAME", help="The model to time on a batch of sets.")
+    ] = "amcp-mog2d-wide",
+    max_points: Annotated[
+        int, typer.Option(metavar="N", min=1000, help="The size up to which one set grows.")
+    ] = 10_000_000,
+    sets: Sets = 100,
+    seed: Seed = 0,
+    out: Out = RESULTS,
+) -> None:
+    """Seconds and memory: one set a call, a batch of sets, sets of growing size."""
+    names = weights or ["amcp-mog2d"]
+    with refusing():
+        from coterie.bench.speed import refuse_unfit, run_speed
+
+        refuse_unfit(device, names, batched, max_points)
+    _measure(
+        lambda progress: run_speed(device, names, batched, max_points, sets, seed, progress), out
+    )
+
+
+@bench.command(epilog="Example: coterie bench studies --runs runs/studies --sets 50")
+def studies(
+    runs: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where each recipe has a folder of its name.")
+    ] = Path("runs/studies"),
+    sets: Sets = 200,
+    seed: Seed = 0,
+    out: Out = RESULTS,
+) -> None:
+    """What each choice in AMCP is worth: small networks that differ in one thing."""
+    with refusing():
+        from coterie.bench.studies import run_studies, trained_recipes
+
+        trained_recipes(runs)  # wrong weights are told before the work
+    _measure(lambda progress: run_studies(runs, sets, seed, progress), out)
+
+
+def _known(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    """The names, once they are known to open: a wrong one is told before the work."""
+    from coterie.weights.catalogue import open_model
+
+    for name in names:
+        open_model(name)
+    return tuple(names)
+
+
+def _measure(run: Callable[[Any], Any], out: Path) -> None:
+    """Run a benchmark, write its report into the folder, and show its tables."""
+    with refusing():
         out.mkdir(parents=True, exist_ok=True)  # before the work, so that it is not lost
-    with _progress() as report_progress:
-        report = run_mog(sets, peer_sets, seed, report_progress, weights=weights)
+    with progress_bars() as progress:
+        report = run(progress)
+    target = out / f"{report.name}.json"
     with refusing():
         target.write_text(json.dumps(report.to_json(), indent=2) + "\n")
     console = Console(highlight=False)
-    for title, header, rows in report.tables():
-        console.print(f"[bold]{escape(title)}[/]")
-        for piece in pieces(header, rows, console.width):
-            console.print(_table(piece))
+    show_tables(report.tables(), console)
     console.print(f"[dim]results[/] {escape(str(target))}", soft_wrap=True)
-
-
-def pieces(header: list[str], rows: list[list[str]], width: int) -> list[list[Column]]:
-    """Cut a table that is too wide into narrow ones, each with the columns that name the rows."""
-    columns = [Column(name, [row[at] for row in rows]) for at, name in enumerate(header)]
-    naming = list(takewhile(lambda column: not column.is_numeric, columns))
-    cut: list[list[Column]] = [[*naming]]
-    for column in columns[len(naming) :]:
-        if len(cut[-1]) > len(naming) and 1 + sum(c.width for c in [*cut[-1], column]) > width:
-            cut.append([*naming])
-        cut[-1].append(column)
-    return cut
-
-
-def _table(columns: list[Column]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0))
-    for column in columns:
-        justify: JustifyMethod = "right" if column.is_numeric else "left"
-        table.add_column(escape(column.name), justify=justify)
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*map(escape, cells))
-    return table
-
-
-def _is_number(cell: str) -> bool:
-    """Whether a cell starts with a number, as in "0.98 ± 0.01"."""
-    try:
-        float(cell.split()[0].rstrip(","))
-    except ValueError:
-        return False
-    return True
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Bars on stderr, one for each thing that is measured; none where nobody watches."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
-    ) as bars:
-        tasks: dict[str, int] = {}
-
-        def report(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(escape(name), total=total)
-            bars.update(tasks[name], completed=done, total=total)  # type: ignore[arg-type]
-
-        yield report

@@ -33,7 +33,7 @@ def cluster(
     ],
     weights: Annotated[
         str, typer.Option(metavar="NAME", help="A shipped model (see coterie models) or a file.")
-    ] = "dac-mog2d",
+    ] = "amcp-mog2d",
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the rows with their cluster and confidence."),

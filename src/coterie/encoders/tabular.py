@@ -15,12 +15,32 @@ class ColumnMap:
     pca: PCA | None
 
     def __call__(self, table: NDArray) -> NDArray[np.float32]:
-        """(n, d) -> (n, width); missing columns are zero."""
+        """(n, d) -> (n, width), the table itself where it is right; missing columns are zero."""
         if self.pca is not None:
             table = self.pca.transform(table)
+        if table.shape[1] == self.width:
+            return np.ascontiguousarray(table, dtype=np.float32)
         mapped = np.zeros((len(table), self.width), dtype=np.float32)
         mapped[:, : table.shape[1]] = table
         return mapped
+
+
+@dataclass(frozen=True)
+class MappedTable:
+    """A table (n, d) as the network reads it: rows are mapped when they are asked for.
+
+    So a table on disk is never in memory as a whole.
+    """
+
+    table: NDArray
+    columns: ColumnMap
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
+        """Some rows: (m, width)."""
+        return self.columns(self.table[rows])
 
 
 def fit_columns(table: NDArray, width: int) -> ColumnMap:

@@ -17,8 +17,8 @@ class AMCP(AmortizedClusterer):
 
     Parameters
     ----------
-    weights : str or Path
-        A weights file of the system, or the name of a shipped model.
+    weights : str or Path, default="amcp-mog2d"
+        A shipped model's name (see `coterie.models()`) or a weights file.
     e_step : {"regular", "ot", "column"} or None, default=None
         How points and references are mixed; None is what the weights were trained with. Weights of
         "regular" and "ot" serve each other, those of "column" only itself.
@@ -48,7 +48,7 @@ class AMCP(AmortizedClusterer):
 
     def __init__(
         self,
-        weights: str | Path,
+        weights: str | Path = "amcp-mog2d",
         *,
         e_step: EStep | None = None,
         n_em_steps: int | None = None,

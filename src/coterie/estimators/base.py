@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from coterie.encoders.tabular import fit_columns
-from coterie.estimators.checks import refuse_huge, refuse_non_finite, refuse_text
-from coterie.inference.engine import Assignment, InferenceConfig, apply, cluster_points
+from coterie.encoders.tabular import MappedTable, fit_columns
+from coterie.estimators.checks import refuse_bad_values, refuse_text
+from coterie.inference.engine import InferenceConfig, apply, apply_labels, cluster_points
 from coterie.weights.catalogue import open_model
 
 
@@ -47,13 +48,15 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
                 f"weights {str(self.weights)!r} are of the system {card.system!r},"
                 f" {type(self).__name__} needs {self.system!r}"
             )
+        exact, _ = open_model(self.weights, self.device, torch.float64, **self._changes())
         self._columns = fit_columns(table, card.columns)
         outcome = cluster_points(
             network,  # type: ignore[arg-type]
-            self._columns(table),
+            MappedTable(table, self._columns),
             self._inference(),
             check_random_state(self.random_state),
             columns=min(table.shape[1], card.columns),
+            exact=exact,  # type: ignore[arg-type]
         )
         notes = (*_notes(table.shape[1], card.columns), *outcome.clustering.warnings)
         for note in notes:
@@ -68,11 +71,13 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """The cluster of each row of X (n, d), by the rule that `fit` left."""
-        return self._assign(X).labels
+        points = self._read(X)
+        return apply_labels(self._rule, points, self._inference().chunk_size)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """The probability of each cluster for each row of X: (n, k)."""
-        return self._assign(X).probabilities
+        points = self._read(X)
+        return apply(self._rule, points, self._inference().chunk_size).probabilities
 
     def sample_partitions(
         self, n_samples: int = 10, *, random_state: Any = None
@@ -91,10 +96,10 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
         """Settings of the network that the user wants otherwise than in training."""
         return {}
 
-    def _assign(self, X: ArrayLike) -> Assignment:
+    def _read(self, X: ArrayLike) -> MappedTable:
+        """Further rows as the fitted network reads them."""
         check_is_fitted(self)
-        table = self._check(X, reset=False)
-        return apply(self._rule, self._columns(table), self._inference().chunk_size)
+        return MappedTable(self._check(X, reset=False), self._columns)
 
     def _inference(self) -> InferenceConfig:
         return InferenceConfig(
@@ -106,9 +111,7 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
         table = validate_data(
             self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
         )
-        names = getattr(self, "feature_names_in_", None)
-        refuse_non_finite(table, names)
-        refuse_huge(table, names)
+        refuse_bad_values(table, getattr(self, "feature_names_in_", None))
         return table
 
 

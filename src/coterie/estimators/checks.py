@@ -22,6 +22,17 @@ def refuse_text(table: Any) -> None:
 LARGEST = 1e15
 
 
+def refuse_bad_values(table: NDArray, names: Any = None) -> None:
+    """Raise for what is not finite or too large, naming the first place.
+
+    Two extremes decide; only a table that is refused is worth a mask of its size.
+    """
+    if table.min() >= -LARGEST and table.max() <= LARGEST:  # neither holds for NaN
+        return
+    refuse_non_finite(table, names)
+    refuse_huge(table, names)
+
+
 def refuse_non_finite(table: NDArray, names: Any = None) -> None:
     """Raise for NaN or infinity, naming the first place and how many there are."""
     wrong = ~np.isfinite(table)

@@ -1,4 +1,4 @@
-"""Partitions of a set: labels, the claims that make them, and their canonical numbering."""
+"""Partitions of a set: labels, and the claims that make them."""
 
 import math
 
@@ -39,20 +39,3 @@ def stick_breaking(membership_logits: Tensor) -> Tensor:
     refuse = torch.nn.functional.logsigmoid(-membership_logits)
     before = torch.nn.functional.pad(refuse[..., :-1], (1, 0)).cumsum(-1)
     return (accept + before).log_softmax(-1)
-
-
-def size_order(labels: Tensor, n_clusters: int) -> Tensor:
-    """Clusters from the largest to the smallest, earlier found first among equals: (N,) -> (K,)."""
-    sizes = torch.bincount(labels[labels >= 0], minlength=n_clusters)
-    return torch.argsort(sizes, descending=True, stable=True)
-
-
-def canonical(labels: Tensor) -> Tensor:
-    """The same partition with clusters numbered 0..k-1 by falling size, -1 kept: (N,) -> (N,)."""
-    n_clusters = int(labels.max()) + 1 if labels.numel() else 0
-    if n_clusters <= 0:
-        return labels
-    order = size_order(labels, n_clusters)
-    rank = torch.empty_like(order)
-    rank[order] = torch.arange(n_clusters, device=labels.device)
-    return torch.where(labels >= 0, rank[labels.clamp_min(0)], labels)

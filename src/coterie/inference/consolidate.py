@@ -1,9 +1,10 @@
 """Consolidation: let the likelihood decide which of the clusters found are real.
 
 A network that finds clusters one by one cannot take a cluster back. Where clusters have a Gaussian
-density, the clusters found are the components of a mixture. One component after another is dropped
-or merged with its neighbour, whichever costs the least likelihood, and the mixture re-estimated by
-EM from where it stands; of the mixtures on this path the one with the best information criterion is
+density, the clusters found are the components of a mixture. A component that is no Gaussian but two
+is split (`inference/splits.py`). Then one component after another is dropped or merged with its
+neighbour, whichever costs the least likelihood, and the mixture re-estimated by EM from where it
+stands; of the mixtures on this path the one with the best information criterion is
 kept. The same EM steps update earlier clusters in the light of later ones (AMCP, Algorithm 1, line
 12). Stopping at the first removal that does not pay would leave clusters in pieces where the data
 are wider than those of the network's training: each single removal costs, all together pay.
@@ -20,8 +21,10 @@ from torch import Tensor
 
 from coterie.functional.em import Gaussians, expectation, gaussian_log_density, maximisation
 from coterie.functional.partitions import one_hot
+from coterie.inference.splits import best_splits
 
 PSEUDO_COUNT = 1.0
+TOO_NARROW = 0.5
 PAIRS_AT_A_TIME = 128
 
 
@@ -33,29 +36,85 @@ class Removal(NamedTuple):
 
 
 def consolidate(
-    points: Tensor, labels: Tensor, n_clusters: int, *, em_steps: int = 2, remove: bool = True
+    points: Tensor,
+    labels: Tensor,
+    n_clusters: int,
+    *,
+    em_steps: int = 2,
+    change_k: bool = True,
+    cluster_scale: float | None = None,
 ) -> Gaussians:
-    """A mixture of at most n_clusters Gaussians from a first partition of one set.
+    """A mixture of Gaussians from a first partition of one set.
 
-    points: (N, D); labels: (N,), -1 for points without a cluster.
+    points: (N, D); labels: (N,), -1 for points without a cluster. Without change_k there are
+    n_clusters components to the end; cluster_scale is that of the clusters in training, by which
+    splits are judged.
     """
     points = points.double()
     mixture = maximisation(
         points, one_hot(labels, n_clusters).to(points), pseudo_count=PSEUDO_COUNT
     )
     mixture = reestimate(points, mixture, em_steps)
-    best, best_score = mixture, score(points, mixture)
-    while remove and len(mixture.log_weight) > 1:
+    if not change_k:
+        return mixture
+    if cluster_scale is not None:
+        mixture = with_splits(points, mixture, em_steps, cluster_scale)
+    log_likelihood = total_log_likelihood(points, mixture)
+    best, best_score = mixture, log_likelihood - complexity(mixture, len(points))
+    # Fewer components never explain more: once the likelihood alone is below the best score, so is
+    # everything further down the path.
+    while len(mixture.log_weight) > 1 and log_likelihood > best_score:
         mixture = reestimate(points, cheapest_removal(points, mixture).mixture, em_steps)
-        if (new_score := score(points, mixture)) >= best_score:
-            best, best_score = mixture, new_score
-    return best
+        log_likelihood = total_log_likelihood(points, mixture)
+        if (score := log_likelihood - complexity(mixture, len(points))) >= best_score:
+            best, best_score = mixture, score
+    return settle(points, best)
 
 
-def score(points: Tensor, mixture: Gaussians) -> float:
-    """The criterion, higher is better: log-likelihood of the points (N, D) less complexity."""
-    _, log_likelihood = expectation(points, mixture)
-    return float(log_likelihood.sum()) - complexity(mixture, len(points))
+def with_splits(
+    points: Tensor, mixture: Gaussians, em_steps: int, cluster_scale: float, *, rounds: int = 3
+) -> Gaussians:
+    """The mixture with two components where one was not enough: points (N, D) of one set.
+
+    Halves far narrower than the clusters in training are no clusters: rounded values and heavy
+    tails would pay for them everywhere. A component that stands for three needs a second round.
+    """
+    n_points, columns = points.shape
+    for _ in range(rounds):
+        splits = best_splits(points, mixture)
+        sizes = (splits.halves.log_weight.exp() * n_points).clamp_min(1.0)  # (K, 2)
+        cost = columns * (sizes.log().sum(1) - sizes.sum(1).log()) + 0.5 * math.log(n_points)
+        plausible = (splits.halves.log_scale.exp() > TOO_NARROW * cluster_scale).all(-1).all(-1)
+        # A half with fewer points than parameters would fit anything.
+        pays = plausible & (splits.gain > cost) & (sizes.amin(1) > 2 * columns)
+        if not bool(pays.any()):
+            break
+        parts = (
+            torch.cat([whole[~pays], half[pays].flatten(0, 1)])
+            for whole, half in zip(mixture, splits.halves, strict=True)
+        )
+        mixture = reestimate(points, Gaussians(*parts), 2 * em_steps)
+    return mixture
+
+
+def settle(
+    points: Tensor, mixture: Gaussians, tolerance: float = 1e-5, limit: int = 50
+) -> Gaussians:
+    """EM until the mean log-likelihood of the points (N, D) gains less than tolerance a step."""
+    before = -math.inf
+    for _ in range(limit):
+        log_responsibilities, log_likelihood = expectation(points, mixture)
+        now = float(log_likelihood.mean())
+        if now - before < tolerance:
+            break
+        before = now
+        mixture = maximisation(points, log_responsibilities.exp(), pseudo_count=PSEUDO_COUNT)
+    return mixture
+
+
+def total_log_likelihood(points: Tensor, mixture: Gaussians) -> float:
+    """Of all points (N, D) under the mixture."""
+    return float(expectation(points, mixture)[1].sum())
 
 
 def complexity(mixture: Gaussians, n_points: int) -> float:

@@ -1,25 +1,28 @@
 """One set of points in, a clustering and its rule out.
 
 The loop runs on a context of at most context_size points; the rule it leaves labels all of them,
-chunk by chunk. On sets that fit into the context the points are simply all there.
+chunk by chunk. On sets that fit into the context the points are simply all there. Beside the
+results nothing grows with the number of points.
 """
 
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.utils.random import sample_without_replacement
 from torch import Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.functional.em import Gaussians
-from coterie.functional.partitions import canonical, size_order
 from coterie.inference.consolidate import consolidate
 from coterie.inference.loop import find_clusters
 from coterie.inference.result import Clustering, Step
 from coterie.inference.rules import MixtureRule, ReplayRule, Rule
-from coterie.systems.protocol import Commit, Sequential, State
+from coterie.systems.protocol import Commit, Sequential, State, claimed_labels
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,16 @@ class InferenceConfig:
     device: str = "cpu"
 
 
+class Points(Protocol):
+    """The points of a set (n, D): an array, or what brings its rows when they are asked for."""
+
+    def __len__(self) -> int:
+        """The number of points."""
+
+    def __getitem__(self, rows: slice | NDArray[np.intp], /) -> NDArray[np.float32]:
+        """Some of the points (m, D)."""
+
+
 class Outcome(NamedTuple):
     """A clustering, and the rule that labels further points."""
 
@@ -54,15 +67,19 @@ class Assignment(NamedTuple):
 
 def cluster_points(
     system: Sequential,
-    points: NDArray[np.float32],
+    points: Points,
     config: InferenceConfig,
     random_state: np.random.RandomState,
     *,
     columns: int | None = None,
+    exact: Sequential | None = None,
 ) -> Outcome:
-    """Cluster the points (n, D) of one set, of which only the first columns hold data."""
+    """Cluster the points (n, D) of one set, of which only the first columns hold data.
+
+    exact: the system in float64, where the caller has it; otherwise a copy is made if need be.
+    """
     index = _context(len(points), config.context_size, random_state)
-    context = torch.from_numpy(points[index]).to(config.device)
+    context = torch.tensor(points[index], device=config.device)
     state = find_clusters(system, SetBatch.single(context), max_steps=config.max_steps)
     commits = tuple(commit for commit in state.commits if bool(commit.joined.any()))
     if not commits:
@@ -75,16 +92,24 @@ def cluster_points(
         density = MixtureRule(network_mixture(commits, sizes, columns))
     rule: Rule
     if density is not None and (config.consolidate or config.update_previous):
-        mixture = consolidate(context[:, :columns], labels, len(commits), remove=config.consolidate)
-        rule = density = MixtureRule(mixture)
+        # On the CPU: a path of small float64 steps that a GPU would only wait for.
+        mixture = consolidate(
+            context[:, :columns].cpu(),
+            labels.cpu(),
+            len(commits),
+            change_k=config.consolidate,
+            cluster_scale=system.config.cluster_scale,
+        )
+        rule = density = MixtureRule(Gaussians(*(part.to(config.device) for part in mixture)))
     else:
-        rule = ReplayRule.of(system, commits)
+        rule = ReplayRule.of(deepcopy(system).double() if exact is None else exact, commits)
 
     found = apply(rule, points, config.chunk_size)
     order = occupied_by_size(found)
+    found = keep_clusters(found, order, config.chunk_size)
     clustering = Clustering(
-        labels=canonical(torch.from_numpy(found.labels)).numpy(),
-        probabilities=_renormalise(found.probabilities[:, order]),
+        labels=found.labels,
+        probabilities=found.probabilities,
         log_likelihood=None if density is None else float(density.log_likelihood(context).mean()),
         steps=tuple(_step(commit, index) for commit in commits),
         warnings=_unfinished(state, config.max_steps),
@@ -92,23 +117,38 @@ def cluster_points(
     return Outcome(clustering, rule.select(torch.from_numpy(order).to(config.device)))
 
 
-def apply(rule: Rule, points: NDArray[np.float32], chunk_size: int) -> Assignment:
-    """Label points (n, D) by a rule, chunk by chunk."""
-    labels, probabilities = [], []
-    for start in range(0, len(points), chunk_size):
-        chunk = torch.from_numpy(points[start : start + chunk_size]).to(rule.device)
-        log_probabilities = rule.log_probabilities(chunk).cpu()
-        labels.append(log_probabilities.argmax(1).numpy())
-        probabilities.append(log_probabilities.exp().numpy())
-    return Assignment(np.concatenate(labels), np.concatenate(probabilities))
+def apply(rule: Rule, points: Points, chunk_size: int) -> Assignment:
+    """What a rule says of points (n, D), chunk by chunk."""
+    labels = np.empty(len(points), dtype=np.intp)
+    probabilities = np.empty((len(points), rule.n_clusters))
+    for rows, log_probabilities in _answers(rule, points, chunk_size):
+        labels[rows] = log_probabilities.argmax(1).cpu().numpy()
+        probabilities[rows] = log_probabilities.exp().cpu().numpy()
+    return Assignment(labels, probabilities)
 
 
-def claimed_labels(commits: tuple[Commit, ...]) -> Tensor:
-    """Which step claimed each point, -1 for points that are left over: (B, N)."""
-    labels = torch.full(commits[0].joined.shape, -1, device=commits[0].joined.device)
-    for number, commit in enumerate(commits):
-        labels = torch.where(commit.joined, number, labels)
+def apply_labels(rule: Rule, points: Points, chunk_size: int) -> NDArray[np.intp]:
+    """The labels alone (n,), without room for the probabilities."""
+    labels = np.empty(len(points), dtype=np.intp)
+    for rows, log_probabilities in _answers(rule, points, chunk_size):
+        labels[rows] = log_probabilities.argmax(1).cpu().numpy()
     return labels
+
+
+def keep_clusters(found: Assignment, order: NDArray[np.intp], chunk_size: int) -> Assignment:
+    """Only these clusters (k',), in this order; no point may have another.
+
+    The memory of what was found is used again, chunk by chunk, for there may be no room for more.
+    """
+    labels, before = found
+    rank = np.empty(before.shape[1], dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    after = before if len(order) == len(rank) else np.empty((len(labels), len(order)))
+    for rows in _chunks(len(labels), chunk_size):
+        labels[rows] = rank[labels[rows]]
+        kept = before[rows].take(order, 1)
+        after[rows] = kept / kept.sum(1, keepdims=True)
+    return Assignment(labels, after)
 
 
 def network_mixture(
@@ -125,20 +165,27 @@ def network_mixture(
 
 def occupied_by_size(found: Assignment) -> NDArray[np.intp]:
     """The clusters that have points, from the largest to the smallest."""
-    n_clusters = found.probabilities.shape[1]
-    sizes = np.bincount(found.labels, minlength=n_clusters)
-    order = size_order(torch.from_numpy(found.labels), n_clusters).numpy()
-    return order[sizes[order] > 0]
+    sizes = np.bincount(found.labels)
+    order = np.argsort(-sizes, kind="stable")  # the earlier found first among equals
+    return order[: np.count_nonzero(sizes)]
 
 
 def _context(n_points: int, size: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
     if n_points <= size:
         return np.arange(n_points)
-    return np.sort(random_state.choice(n_points, size, replace=False))
+    # RandomState.choice would permute all points to draw a few.
+    return np.sort(sample_without_replacement(n_points, size, random_state=random_state))
 
 
-def _renormalise(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    return probabilities / probabilities.sum(1, keepdims=True)
+def _answers(rule: Rule, points: Points, chunk_size: int) -> Iterator[tuple[slice, Tensor]]:
+    """Rows of the points (n, D), and a rule's log-probabilities (m, k) of them."""
+    for rows in _chunks(len(points), chunk_size):
+        # Copied: torch warns of a view of rows that cannot be written, as of a file.
+        yield rows, rule.log_probabilities(torch.tensor(points[rows], device=rule.device))
+
+
+def _chunks(n_points: int, size: int) -> Iterator[slice]:
+    return (slice(start, start + size) for start in range(0, n_points, size))
 
 
 def _step(commit: Commit, index: NDArray[np.intp]) -> Step:

@@ -3,14 +3,13 @@
 A rule is pointwise, so it serves the points of the set and new ones alike, in chunks of any size.
 """
 
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
 from torch import Tensor, no_grad
 
-from coterie.functional.em import Gaussians, expectation
+from coterie.functional.em import Gaussians, expectation_by_columns
 from coterie.functional.partitions import stick_breaking
 from coterie.systems.protocol import Commit, Sequential
 
@@ -21,6 +20,10 @@ class Rule(Protocol):
     @property
     def device(self) -> torch.device:
         """Where the rule computes."""
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
 
     def log_probabilities(self, points: Tensor) -> Tensor:
         """Points (M, D) -> (M, K) in float64, rows sum to one in probability."""
@@ -39,6 +42,10 @@ class MixtureRule:
     def device(self) -> torch.device:
         return self.mixture.mean.device
 
+    @property
+    def n_clusters(self) -> int:
+        return len(self.mixture.log_weight)
+
     def log_probabilities(self, points: Tensor) -> Tensor:
         return self._expectation(points)[0]
 
@@ -48,7 +55,7 @@ class MixtureRule:
 
     def _expectation(self, points: Tensor) -> tuple[Tensor, Tensor]:
         columns = self.mixture.mean.shape[-1]
-        return expectation(points[:, :columns].double(), self.mixture)
+        return expectation_by_columns(points[:, :columns].double(), self.mixture)
 
     def select(self, clusters: Tensor) -> "MixtureRule":
         log_weight, mean, log_scale = (part[clusters] for part in self.mixture)
@@ -70,22 +77,26 @@ class ReplayRule:
     clusters: Tensor  # (K,), which of the commits, in which order
 
     @classmethod
-    def of(cls, system: Sequential, commits: tuple[Commit, ...]) -> "ReplayRule":
-        """The rule of all commits, in float64 and with its own copy of the network.
+    def of(cls, exact: Sequential, commits: tuple[Commit, ...]) -> "ReplayRule":
+        """The rule of all commits, with the network that made them, now in float64.
 
         In float32 the last digits of a logit depend on how many points share a matrix product, and
         a rule must not depend on the chunk.
         """
-        exact = tuple(
+        kept = tuple(
             replace(commit, memory=tuple(part.double() for part in commit.memory))
             for commit in commits
         )
         clusters = torch.arange(len(commits), device=commits[0].joined.device)
-        return cls(deepcopy(system).double(), exact, clusters)
+        return cls(exact, kept, clusters)
 
     @property
     def device(self) -> torch.device:
         return self.clusters.device
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.clusters)
 
     @no_grad()
     def log_probabilities(self, points: Tensor) -> Tensor:

@@ -28,8 +28,9 @@ from coterie.systems.protocol import (
 
 @dataclass(frozen=True)
 class DACConfig:
-    """Shape of the network, and how many clusters its training sets have at most.
+    """Shape of the network, and what its training sets look like: up to k_max clusters.
 
+    cluster_scale: the standard deviation of a cluster there;
     min_share: when no membership passes 0.5 the loop ends, unless more than this share of the set
     is left.
     """
@@ -41,6 +42,7 @@ class DACConfig:
     encoder_blocks: int = 2
     decoder_blocks: int = 2
     k_max: int = 4
+    cluster_scale: float = 0.25
     min_share: float = 0.02
 
 

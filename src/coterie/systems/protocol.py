@@ -92,6 +92,14 @@ def everything_remains(batch: SetBatch) -> State:
     return State(batch, batch.mask)
 
 
+def claimed_labels(commits: Sequence[Commit]) -> Tensor:
+    """Which step claimed each point, -1 for points that are left over: (B, N)."""
+    labels = torch.full(commits[0].joined.shape, -1, device=commits[0].joined.device)
+    for number, commit in enumerate(commits):
+        labels = torch.where(commit.joined, number, labels)
+    return labels
+
+
 def require_labels(batch: SetBatch) -> Tensor:
     """The labels of a batch that is trained on."""
     if batch.labels is None:

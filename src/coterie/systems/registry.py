@@ -6,7 +6,8 @@ from typing import Any
 
 from torch import nn
 
-from coterie.systems.amcp import AMCP, AMCPConfig
+from coterie.systems.amcp import AMCP
+from coterie.systems.amcp_network import AMCPConfig
 from coterie.systems.dac import DAC, DACConfig
 
 SYSTEMS: dict[str, tuple[type[nn.Module], type]] = {

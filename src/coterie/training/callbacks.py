@@ -22,9 +22,9 @@ from rich.progress import Progress as RichProgress
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from coterie.inference.engine import claimed_labels
 from coterie.inference.loop import find_clusters
 from coterie.metrics import ari, k_error
+from coterie.systems.protocol import claimed_labels
 from coterie.training.checkpoint import save_checkpoint
 from coterie.training.recipe import Prior, Recipe, TrainingConfig
 

@@ -9,7 +9,8 @@ from typing import Any, Literal
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.training.recipe import Recipe, TrainingConfig
 
-# Who has the last word: the network, its clusters re-estimated (AMCP*), or re-estimated and pruned.
+# Who has the last word: the network, EM over the clusters it found (AMCP*), or consolidation, which
+# may also change how many there are.
 Ending = Literal["network", "star", "consolidated"]
 
 
@@ -85,27 +86,32 @@ RECIPES: tuple[Recipe, ...] = (
 )
 
 
-def _study(
-    name: str,
-    question: str,
-    *recipes: str,
-    endings: tuple[Ending, ...] = ("network", "consolidated"),
-) -> Study:
-    return Study(name, question, tuple(f"study-amcp-{recipe}" for recipe in recipes), endings)
+def _named(*names: str) -> tuple[str, ...]:
+    return tuple(f"study-amcp-{name}" for name in names)
 
 
 STUDIES: tuple[Study, ...] = (
-    _study("E-steps", "Which E-step mixes best?", "t3", "regular", "ot"),
-    _study("EM steps", "How many EM steps are enough?", "t0", "base", "t2", "t3", "t4", "t5"),
-    _study("references", "How many references are enough?", "r8", "r16", "base", "r64"),
-    _study("coupling", "Does coupling help?", "base", "uncoupled"),
-    _study("proposal", "Is a cluster better asked for from an anchor or a seed?", "base", "seed"),
-    _study("encoding", "Must the points be encoded again for each cluster?", "seed", "reencode"),
-    _study(
+    Study("E-steps", "Which E-step mixes best?", _named("t3", "regular", "ot")),
+    Study(
+        "EM steps",
+        "How many EM steps are enough?",
+        _named("t0", "base", "t2", "t3", "t4", "t5"),
+    ),
+    Study("references", "How many references are enough?", _named("r8", "r16", "base", "r64")),
+    Study("coupling", "Does coupling help?", _named("base", "uncoupled")),
+    Study(
+        "proposal", "Is a cluster better sought from an anchor or a seed?", _named("base", "seed")
+    ),
+    Study(
+        "encoding",
+        "Does it help to encode the points again for each cluster?",
+        _named("seed", "reencode"),
+    ),
+    Study(
         "AMCP*",
-        "Do the clusters gain from being re-estimated?",
-        "base",
+        "Does it help to re-estimate earlier clusters in the light of later ones?",
+        _named("base"),
         endings=("network", "star"),
     ),
-    _study("curves", "How fast does each way of asking learn?", "base", "seed", "reencode", "dac"),
+    Study("curves", "Which network learns fastest?", _named("base", "seed", "reencode", "dac")),
 )

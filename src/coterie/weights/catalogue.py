@@ -5,6 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from coterie.weights.format import Card, WeightsError, load_card, load_system
@@ -44,7 +45,12 @@ def find(weights: str | Path) -> Path:
     raise WeightsError(f"no model {str(weights)!r}; shipped: {names}; or give a {SUFFIX} file")
 
 
-def open_model(weights: str | Path, device: str = "cpu", **changes: Any) -> tuple[nn.Module, Card]:
+def open_model(
+    weights: str | Path,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    **changes: Any,
+) -> tuple[nn.Module, Card]:
     """A trained system and its card, by shipped name or path; shared, so not to be trained.
 
     Changes replace settings of the card, as in `load_system`.
@@ -52,12 +58,16 @@ def open_model(weights: str | Path, device: str = "cpu", **changes: Any) -> tupl
     path = find(weights)
     if not path.is_file():
         raise WeightsError(f"no weights file at {path}")
-    return _open(path, path.stat().st_mtime_ns, device, tuple(sorted(changes.items())))
+    return _open(path, path.stat().st_mtime_ns, device, dtype, tuple(sorted(changes.items())))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _open(
-    path: Path, modified: int, device: str, changes: tuple[tuple[str, Any], ...]
+    path: Path,
+    modified: int,
+    device: str,
+    dtype: torch.dtype,
+    changes: tuple[tuple[str, Any], ...],
 ) -> tuple[nn.Module, Card]:
     system, card = load_system(path, **dict(changes))
-    return system.to(device), card
+    return system.to(device, dtype), card
