@@ -12,7 +12,7 @@ ifneq ($(DATA),)
 export COTERIE_DATA ?= $(abspath $(DATA))
 endif
 
-.PHONY: help setup demo test check format bench figures clean
+.PHONY: help setup demo test check format bench figures docs clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -24,8 +24,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: setup ## cluster a real example and print where the picture is
-	$(BIN)/coterie cluster examples/iris_petals.csv --plot runs/demo/clusters.png --out runs/demo/labels.csv
+demo: setup ## cluster a real example and print where the report and the picture are
+	$(BIN)/coterie cluster examples/iris_petals.csv --report runs/demo/report.html \
+	    --plot runs/demo/clusters.png --out runs/demo/labels.csv
 
 test: setup ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS)
@@ -44,8 +45,12 @@ bench: setup ## measure the tables of the README again, and write them there
 	$(BIN)/coterie bench mog
 	$(BIN)/python benchmarks/render.py
 
-figures: setup ## write the tables of benchmarks/results into the README and the model cards
+figures: setup ## write the tables of benchmarks/results into the README, the docs and the cards
 	$(BIN)/python benchmarks/render.py
+
+docs: setup ## build the site into site/, strictly
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 clean: ## remove everything that was made
 	rm -rf $(VENV) runs build dist site

@@ -1,4 +1,4 @@
-"""Put the tables of benchmarks/results into the README and the model cards.
+"""Put the tables of benchmarks/results into the README, the docs and the model cards.
 
 Between the marks `<!-- results NAME -->` and `<!-- end -->` stands what this script wrote; a test
 holds that it is what the results say. Run it with `make figures`.
@@ -12,7 +12,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
-    ROOT / "docs/amcp.md",
+    *(ROOT / "docs" / name for name in ("amcp.md", "tables.md", "which.md")),
     *sorted((ROOT / "src/coterie/weights").glob("*.md")),
 )
 MARKED = re.compile(r"(<!-- results (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -71,6 +71,41 @@ def ours(benchmark: str) -> str:
     return "\n".join(lines) + f"\n\n{where(data, data['settings'][0]['ours']['n_sets'])}\n"
 
 
+def printed(benchmark: str) -> str:
+    """The tables of a paper, ours below each setting."""
+    data = results(benchmark)
+    parts = []
+    for table in data["printed"]:
+        columns = [name for name in table["rows"][0] if name not in (SETTING, "method")]
+        lines = [f"| setting | | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
+        for setting in data["settings"]:
+            title = setting["title"]
+            theirs = [row for row in table["rows"] if row.get(SETTING, title) == title]
+            if SETTING not in table["rows"][0] and title not in table["note"]:
+                continue
+            lines += [
+                f"| {title} | paper: {row['method']} | "
+                + " | ".join(row[name] or "" for name in columns)
+                + " |"
+                for row in theirs
+            ]
+            lines += [
+                f"| {title} | ours: {method['name']} | "
+                + " | ".join(like_printed(method, name) for name in columns)
+                + " |"
+                for method in standing(setting["ours"])
+            ]
+        source = table["source"].removeprefix("paper: ")
+        parts.append(f"**{source}**: {table['note']}.\n\n" + "\n".join(lines))
+    n_sets = data["settings"][0]["ours"]["n_sets"]
+    return "\n\n".join(parts) + f"\n\n{where(data, n_sets)}\n"
+
+
+def like_printed(method: dict[str, Any], column: str) -> str:
+    """Our figure for a column of a paper's table."""
+    return seconds(method) if column == "seconds" else cell(method, PRINTED[column])
+
+
 def studies() -> str:
     """A table for each question; recipes without weights are named."""
     data = results("studies")
@@ -98,6 +133,68 @@ def studies() -> str:
     return "\n\n".join(parts) + f"\n\n{where(data, settings[0]['ours']['n_sets'])}\n"
 
 
+def tables(part: str = "means") -> str:
+    """Everybody on the public sets: the means, or with `tables:sets` every set."""
+    data = results("tables")
+    if part == "sets":
+        return tables_of_sets(data)
+    methods = sorted(data["methods"], key=lambda method: -method["all"]["metrics"]["ari"]["mean"])
+    kinds, threads = list(methods[0]["kinds"]), list(methods[0]["seconds_median"])
+    header = ["", "ARI", *(f"{kind}" for kind in kinds), "NMI", "k exact", "k within one"]
+    header += [f"seconds, {count} thread{'s' if count != '1' else ''}" for count in threads]
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    for method in methods:
+        metrics = method["all"]["metrics"]
+        cells = [method["name"] + (" †" if method["told_k"] else ""), cell(method["all"], "ari")]
+        cells += [f"{mean(method['kinds'][kind], 'ari'):.3f}" for kind in kinds]
+        cells += [f"{metrics['nmi']['mean']:.3f}"]
+        cells += [f"{metrics[share]['mean']:.0%}" for share in ("k_exact", "k_within_one")]
+        cells += [f"{method['seconds_median'][count]:.3f}" for count in threads]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + f"\n\n† is told the true k. {where_tables(data)}\n"
+
+
+def tables_of_sets(data: dict[str, Any]) -> str:
+    """ARI and the k found, a line for each set."""
+    methods = data["methods"]
+    header = ["set", "points", "columns", "k", *(method["name"] for method in methods)]
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
+    for given in data["sets"]:
+        found = [method["sets"][given["name"]] for method in methods]
+        cells = [f"{given[key]}" for key in ("name", "points", "columns", "clusters")]
+        cells += [f"{each['ari']:.2f} ({each['k_found']:.0f})" for each in found]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + f"\n\nARI, and in brackets the k found. {where_tables(data)}\n"
+
+
+def where_tables(data: dict[str, Any]) -> str:
+    """The command, the sets, the machine and the days."""
+    counts: dict[str, int] = {}
+    for given in data["sets"]:
+        counts[given["kind"]] = counts.get(given["kind"], 0) + 1
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in sorted(counts))
+    earlier = [
+        f"{each['name']} ({busy(each['others_cpu_share'])})"
+        for each in data["methods"]
+        if each["measured"] != [data["date"]]
+    ]
+    days = sorted({date[:10] for method in data["methods"] for date in method["measured"]})
+    kept = f" Runs from before are those of {', '.join(earlier)}." if earlier else ""
+    machine = data["machine"]
+    return (
+        f"`{data['command']}`: {len(data['sets'])} sets of at most {data['k_max']} clusters"
+        f" ({kinds}), noise not scored, median seconds; {machine['cpu']}, {machine['cores']} cores,"
+        f" {' and '.join(days)}; {busy(machine['others_cpu_share'])}.{kept}"
+    )
+
+
+def busy(share: float | None) -> str:
+    """How much of the machine others took."""
+    if share is None:
+        return "load of the machine unknown"
+    return f"other processes took {share:.0%} of the machine"
+
+
 ENDINGS = {
     "network": "as the network says",
     "star": "re-estimated",
@@ -111,7 +208,15 @@ METRICS = (
     ("ll_minus_oracle", "LL - oracle"),
     ("network_ll_minus_oracle", "network's own LL - oracle"),
 )
-TABLES = {"peers": peers, "ours": ours, "studies": studies}
+SETTING = "(n_max, k_max)"
+PRINTED = {"LL": "ll", "ARI": "ari", "NMI": "nmi", "k-MAE": "k_mae"}
+TABLES = {
+    "peers": peers,
+    "ours": ours,
+    "printed": printed,
+    "studies": studies,
+    "tables": tables,
+}
 
 
 def results(name: str) -> dict[str, Any]:

@@ -23,19 +23,24 @@ CHAIN = (
     "training",
     "estimators",
     "bench",
+    "playground",
     "cli",
 )
 # What stands beside the chain, and the little it needs.
 BESIDE = {
     "data": {"functional"},
     "metrics": {"functional"},
-    "plots": {"encoders", "metrics"},
+    "palette": set(),
+    "plots": {"encoders", "metrics", "palette"},
+    "report": {"data", "palette"},
 }
 # Who may use what stands beside; a network never sees a prior, a file or a score.
 USERS = {
-    "data": {"training", "estimators", "bench", "cli"},
-    "metrics": {"training", "plots", "bench", "cli"},
+    "data": {"training", "estimators", "bench", "playground", "cli"},
+    "metrics": {"training", "plots", "bench", "playground", "cli"},
+    "palette": {"bench", "playground", "cli"},
     "plots": {"bench", "cli"},
+    "report": {"playground", "cli"},
 }
 PLAIN_TYPES = {"coterie.data.batch", "coterie.inference.result"}
 

@@ -8,13 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["AMCP", "DAC", "Clustering", "__version__", "cluster", "models"]
+__all__ = ["AMCP", "DAC", "Clustering", "__version__", "cluster", "models", "write_report"]
 
 if TYPE_CHECKING:
     from coterie.estimators.amcp import AMCP
     from coterie.estimators.dac import DAC
     from coterie.estimators.quick import cluster
     from coterie.inference.result import Clustering
+    from coterie.report.write import write_report
     from coterie.weights.catalogue import models
 
 # Loaded on first use, so that `import coterie` costs nothing.
@@ -24,6 +25,7 @@ _HOMES = {
     "Clustering": "coterie.inference.result",
     "cluster": "coterie.estimators.quick",
     "models": "coterie.weights.catalogue",
+    "write_report": "coterie.report.write",
 }
 
 

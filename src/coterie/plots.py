@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from coterie.encoders.tabular import fit_columns
 from coterie.inference.result import Clustering, Step
+from coterie.palette import FAINT, INK, PALETTE, PAPER, TAKEN, colour_of, shape_of
 
 try:
     from matplotlib.axes import Axes
@@ -21,11 +22,7 @@ except ModuleNotFoundError as error:
 
 SUFFIXES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 
-# Okabe and Ito's palette, which the colour-blind can tell apart, without the two that a white page
-# swallows or a printer takes for text. Further clusters take the colours again, in another shape.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 SHAPES = ("o", "^", "s", "D", "v", "P")
-INK, FAINT, TAKEN, PAPER = "#2B2F36", "#8A9099", "#CBCFD6", "#F6F7F9"
 MAX_POINTS = 20_000
 MAX_PANELS = 12
 MAX_NAMED = 12
@@ -159,7 +156,7 @@ def _draw_clusters(axes: Axes, view: View, clustering: Clustering, size: float) 
             x,
             y,
             s=size,
-            c=[_colour(cluster)],
+            c=[colour_of(cluster)],
             alpha=0.2 + 0.75 * np.clip(sure[members], 0, 1),
             marker=_shape(cluster),
             linewidths=0,
@@ -174,13 +171,13 @@ def _draw_step(
     x, y = view.plane[taken & shown].T
     axes.scatter(x, y, s=0.4 * size, c=TAKEN, linewidths=0, zorder=1)
 
-    ramp = LinearSegmentedColormap.from_list("membership", ["white", _colour(cluster)])
+    ramp = LinearSegmentedColormap.from_list("membership", ["white", colour_of(cluster)])
     line = 0.1 * np.sqrt(size)
     offered = shown[step.offered]
     joined = np.isin(step.offered, step.claimed)
     for chosen, area, shape, edge, order in (
         (offered & ~joined, 0.85 * size, "o", FAINT, 2),
-        (offered & joined, 1.25 * size, _shape(cluster), _darker(_colour(cluster)), 3),
+        (offered & joined, 1.25 * size, _shape(cluster), _darker(colour_of(cluster)), 3),
     ):
         x, y = view.plane[step.offered[chosen]].T
         axes.scatter(
@@ -226,7 +223,7 @@ def _cluster_handles(clustering: Clustering) -> list[Line2D]:
     sizes = np.bincount(clustering.labels, minlength=clustering.n_clusters)
     named = len(sizes) if len(sizes) <= MAX_NAMED else MAX_NAMED - 1
     handles = [
-        _handle(f"{cluster}   {_count(size, 'point')}", _shape(cluster), _colour(cluster))
+        _handle(f"{cluster}   {_count(size, 'point')}", _shape(cluster), colour_of(cluster))
         for cluster, size in enumerate(sizes[:named])
     ]
     if named < len(sizes):
@@ -277,10 +274,6 @@ def _dot_size(n_points: int, largest: float) -> float:
     return float(np.clip(largest * np.sqrt(200 / n_points), 1.5, largest))
 
 
-def _colour(cluster: int) -> str:
-    return PALETTE[cluster % len(PALETTE)]
-
-
 def _halfway(colour: str) -> str:
     """Between white and a colour, like a point that is as likely as not."""
     return _mix(colour, "white", 0.5)
@@ -299,7 +292,7 @@ def _mix(colour: str, other: str, share: float) -> str:
 
 
 def _shape(cluster: int) -> str:
-    return SHAPES[cluster // len(PALETTE) % len(SHAPES)]
+    return SHAPES[shape_of(cluster)]
 
 
 def _count(number: int, thing: str) -> str:

@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from coterie.bench.peers import hdbscan, kmeans_silhouette, peers
+from coterie.bench.peers import (
+    ALL_COVARIANCES,
+    gaussian_mixture_bic,
+    hdbscan,
+    kmeans_silhouette,
+    peers,
+    standardised,
+    told_k,
+)
 from coterie.metrics import ari
 
 K_LIMIT = 5
@@ -14,7 +22,14 @@ def blobs(seed=0, size=60, scale=0.25):
     return points, np.repeat(np.arange(len(CENTRES)), size)
 
 
-@pytest.mark.parametrize("method", peers(K_LIMIT), ids=lambda method: method.name)
+ALL_PEERS = (
+    *peers(K_LIMIT),
+    *map(standardised, peers(K_LIMIT, ALL_COVARIANCES)),
+    told_k(len(CENTRES)),
+)
+
+
+@pytest.mark.parametrize("method", ALL_PEERS, ids=lambda method: method.details)
 class TestEveryPeer:
     def test_labels_every_point(self, method):
         points = np.random.default_rng(1).normal(size=(90, 2)).astype(np.float32)
@@ -51,6 +66,23 @@ def test_mixtures_can_say_one_cluster(name):
     (method,) = (each for each in peers(K_LIMIT) if each.name == name)
     points = np.random.default_rng(0).normal(size=(400, 2)).astype(np.float32)
     assert len(np.unique(method.cluster(points).labels)) == 1
+
+
+def test_covariances_that_fit_are_chosen():
+    random = np.random.default_rng(0)
+    strip = random.normal(size=(300, 2)) @ [[5.0, 5.0], [0.1, -0.1]]
+    points = np.concatenate([strip, strip + np.array([4.0, -4.0])]).astype(np.float32)
+    truth = np.repeat([0, 1], 300)
+    assert ari(truth, gaussian_mixture_bic(points, K_LIMIT, ["full"])) > 0.95
+    assert ari(truth, gaussian_mixture_bic(points, K_LIMIT, ALL_COVARIANCES)) > 0.95
+    assert ari(truth, gaussian_mixture_bic(points, K_LIMIT, ["diag"])) < 0.9
+
+
+def test_spectral_clustering_follows_shapes():
+    angle = np.linspace(0, 2 * np.pi, 150, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle)], 1)
+    points = np.concatenate([ring, 3 * ring]).astype(np.float32)
+    assert ari(np.repeat([0, 1], 150), told_k(2).cluster(points).labels) == 1
 
 
 def test_kmeans_never_says_one_cluster():

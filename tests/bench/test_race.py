@@ -5,7 +5,7 @@ import pytest
 
 from coterie.bench.methods import Answer, Method
 from coterie.bench.mog import mog_setting
-from coterie.bench.race import hold_race
+from coterie.bench.race import hold_race, turns
 
 SMALL = mog_setting(40, 3, k_limit=4)
 
@@ -36,6 +36,11 @@ def test_methods_alternate_set_by_set_and_take_turns_at_going_first():
     assert [summary.n_sets for summary in race.ours.methods] == [5]
     assert [summary.n_sets for summary in race.everybody.methods] == [3, 3, 3]
     assert (race.ours.oracle.n_sets, race.everybody.oracle.n_sets) == (5, 3)
+
+
+def test_turns_go_round():
+    assert ["".join(turns("abc", number)) for number in range(4)] == ["abc", "bca", "cab", "abc"]
+    assert list(turns("", 5)) == []
 
 
 def test_time_is_that_of_the_method():

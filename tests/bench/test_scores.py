@@ -14,7 +14,14 @@ UNKNOWN = LabelledSet(POINTS, TRUTH, None)
 
 def test_a_perfect_answer():
     scores = score(UNKNOWN, Answer(1 - TRUTH))
-    assert scores == {"ari": 1.0, "nmi": pytest.approx(1.0), "acc": 1.0, "k_mae": 0.0}
+    perfect = {"ari": 1.0, "nmi": pytest.approx(1.0), "acc": 1.0, "k_mae": 0.0, "k_found": 2.0}
+    assert scores == perfect
+
+
+def test_noise_is_not_scored():
+    noisy = LabelledSet(np.repeat(POINTS, 2, 0), np.array([0, -1, 0, -1, 1, -1, 1, -1]), None)
+    scores = score(noisy, Answer(np.array([4, 0, 4, 1, 3, 2, 3, 3])))
+    assert scores == score(UNKNOWN, Answer(TRUTH))
 
 
 def test_likelihoods_are_compared_with_the_oracle():

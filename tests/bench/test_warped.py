@@ -57,7 +57,7 @@ def test_json_says_what_was_run_and_has_no_likelihood(report):
         assert [method["name"] for method in setting["ours"]["methods"]] == [*SHIPPED]
         assert len(setting["everybody"]["methods"]) == len(SHIPPED) + 4
         for method in setting["everybody"]["methods"]:
-            assert set(method["metrics"]) == {"ari", "nmi", "acc", "k_mae"}
+            assert set(method["metrics"]) == {"ari", "nmi", "acc", "k_found", "k_mae"}
 
 
 def test_tables_have_no_column_for_a_likelihood(report):

@@ -6,12 +6,15 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import coterie
 from coterie import cli
 from coterie.cli.app import app
+from coterie.data.tables import delimited
+from coterie.estimators import quick
 
 IRIS = Path(__file__).parents[2] / "examples" / "iris_petals.csv"
 
@@ -19,7 +22,8 @@ IRIS = Path(__file__).parents[2] / "examples" / "iris_petals.csv"
 @pytest.fixture
 def run():
     def run(*arguments):
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+        words = [str(argument) for argument in arguments]
+        return CliRunner().invoke(app, words, prog_name="coterie")
 
     return run
 
@@ -67,7 +71,8 @@ def test_json_is_one_object_and_agrees_with_the_estimator(run, table, blobs):
     assert summary["rows"] == 300
     assert summary["columns"] == ["x", "y"]
     assert summary["left_out"][0]["name"] == "[red]name"
-    assert summary["labels"] is summary["picture"] is None
+    assert summary["labels"] is summary["picture"] is summary["report"] is None
+    assert summary["fitted_rows"] == 300
     assert summary["notes"] == []
     model = coterie.AMCP().fit(blobs.points)
     assert summary["mean_log_likelihood"] == pytest.approx(model.clustering_.log_likelihood)
@@ -173,7 +178,11 @@ def test_wrong_usage_is_one_line_too(run):
 
 @pytest.mark.parametrize(
     ("module", "extra", "options"),
-    [("polars", "io", []), ("matplotlib.figure", "plot", ["--plot", "picture.png"])],
+    [
+        ("polars", "io", []),
+        ("pyarrow", "io", []),
+        ("matplotlib.figure", "plot", ["--plot", "picture.png"]),
+    ],
 )
 def test_a_missing_extra_is_named(run, table, monkeypatch, module, extra, options):
     monkeypatch.setitem(sys.modules, module, None)
@@ -187,8 +196,9 @@ def test_without_the_cli_extra_main_names_it(monkeypatch, capsys, module):
     for name in [name for name in sys.modules if name.startswith("coterie.cli.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
-    for attribute in ("app", "bench", "cluster", "models", "refusal", "tables", "train"):
-        monkeypatch.delattr(cli, attribute, raising=False)
+    for attribute in [name for name in vars(cli) if not name.startswith("_")]:
+        if attribute not in ("main", "sys"):
+            monkeypatch.delattr(cli, attribute)
     with pytest.raises(SystemExit) as info:
         cli.main()
     assert info.value.code == 2
@@ -206,6 +216,7 @@ def test_a_defect_of_ours_is_not_hidden(run, table, monkeypatch):
     [
         [],
         ["cluster"],
+        ["compare"],
         ["train"],
         ["models"],
         *(["bench", name] for name in ("mog", "warped", "speed", "studies")),
@@ -244,3 +255,153 @@ def test_help_does_not_wait_for_torch():
     done = in_a_process("--help", prelude=forbid)
     assert done.returncode == 0, done.stderr
     assert "cluster" in done.stdout
+
+
+def test_every_format_comes_back_as_it_came(run, blobs, tmp_path):
+    frame = pl.DataFrame({"who": [f"p{i}" for i in range(300)]}).hstack(
+        pl.DataFrame(blobs.points, schema=["x", "y"])
+    )
+    frame.write_parquet(tmp_path / "in.parquet")
+    frame.write_ipc(tmp_path / "in.arrow")
+    frame.write_csv(tmp_path / "in.tsv", separator="\t")
+    np.save(tmp_path / "in.npy", blobs.points)
+    np.savez(tmp_path / "in.npz", X=blobs.points, y=blobs.labels)
+    for suffix in ("parquet", "arrow", "tsv", "npy", "npz"):
+        target = tmp_path / f"out.{suffix}"
+        result = run("cluster", tmp_path / f"in.{suffix}", "--out", target, "--json")
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["n_clusters"] == 3
+    read = {
+        "parquet": pl.read_parquet(tmp_path / "out.parquet"),
+        "arrow": pl.read_ipc(tmp_path / "out.arrow"),
+        "tsv": pl.read_csv(tmp_path / "out.tsv", separator="\t"),
+    }
+    for written in read.values():
+        assert written.columns == ["who", "x", "y", "cluster", "confidence"]
+        assert written["who"].to_list() == frame["who"].to_list()
+        assert written["cluster"].to_list() == blobs.labels.tolist()
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy")[:, 2], blobs.labels)
+    with np.load(tmp_path / "out.npz") as written:
+        np.testing.assert_array_equal(written["cluster"], blobs.labels)
+
+
+def test_columns_are_chosen_and_what_is_left_out_is_said(run, table, tmp_path):
+    path = tmp_path / "more.csv"
+    lines = table.read_text().splitlines()
+    path.write_text("\n".join([f"id,{lines[0]}", *(f"{i},{x}" for i, x in enumerate(lines[1:]))]))
+    out = run("cluster", path).stdout
+    assert "note      column 'id' counts the rows" in " ".join(out.split("\n"))
+    for options in (["--id", "id"], ["--exclude", "id"], ["--columns", "x,y"]):
+        summary = json.loads(run("cluster", path, "--json", *options).stdout)
+        assert summary["columns"] == ["x", "y"]
+        assert summary["left_out"][0]["name"] == "id"
+        assert [cluster["size"] for cluster in summary["clusters"]] == [150, 100, 50]
+    assert "no column 'z'" in refused(run("cluster", path, "--columns", "z"))
+
+
+def test_standard_input_to_standard_output(table, blobs):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from coterie.cli import main; main()",
+            "cluster",
+            "-",
+            "--out",
+            "-",
+        ],
+        input=table.read_text(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert [row["cluster"] for row in rows] == [str(label) for label in blobs.labels]
+    assert "3 clusters in standard input" in done.stderr
+
+
+def test_a_long_file_is_streamed(run, blobs, tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 5000)
+    generator = np.random.default_rng(0)
+    chosen = generator.integers(300, size=3000)
+    points = blobs.points[chosen] + generator.normal(0, 0.01, (3000, 2))
+    path = tmp_path / "long.csv"
+    np.savetxt(path, points, delimiter=",", header="x,y", comments="")
+    fitted = []
+    fit = coterie.AMCP.fit
+    monkeypatch.setattr(
+        coterie.AMCP, "fit", lambda model, X: fitted.append(len(X)) or fit(model, X)
+    )
+    target, report = tmp_path / "out.csv", tmp_path / "report.html"
+    result = run("cluster", path, "--sample", 200, "--out", target, "--report", report, "--json")
+    summary = json.loads(result.stdout)
+    assert fitted == [200]
+    assert (summary["rows"], summary["fitted_rows"]) == (3000, 200)
+    sizes = np.bincount(blobs.labels[chosen])
+    assert [cluster["size"] for cluster in summary["clusters"]] == sizes.tolist()
+    written = np.genfromtxt(target, delimiter=",", skip_header=1)
+    np.testing.assert_array_equal(written[:, 2], blobs.labels[chosen])
+    assert "a sample of 200 of 3,000 rows" in report.read_text()
+    assert "a sample of 200" in run("cluster", path, "--sample", 200).stdout
+
+
+def test_the_report_is_written_with_the_command_that_made_it(run, table, tmp_path):
+    report = tmp_path / "new" / "report.html"
+    result = run("cluster", table, "--report", report, "--seed", "3")
+    assert f"report    {report}" in result.stdout
+    page = report.read_text()
+    command = f"coterie cluster {table} --report {report} --seed 3"
+    assert f"<code>{command}</code>" in page
+    assert "[red]name: text, &#x27;[b]0[/b]&#x27; in row 1" in page
+    assert "<td>[b]" in page
+
+
+def test_a_report_names_the_rows_by_their_id(run, table, tmp_path):
+    report = tmp_path / "report.html"
+    run("cluster", table, "--report", report, "--id", "[red]name")
+    assert "[red]name: names the rows" in report.read_text()
+
+
+def test_other_text_has_to_be_named(run, tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes("größe;y\n1;2\n3;4\n".encode("latin-1"))
+    assert "as in --encoding latin-1" in refused(run("cluster", path, "--sep", ";"))
+    result = run("cluster", path, "--sep", ";", "--encoding", "latin-1", "--json")
+    assert json.loads(result.stdout)["columns"] == ["größe", "y"]
+
+
+def test_outputs_that_cannot_be_are_refused_before_the_work(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(coterie.AMCP, "fit", lambda model, X: 1 / 0)
+    assert "name it .csv" in refused(run("cluster", table, "--out", tmp_path / "out.parquet"))
+    assert "a report ends in .html" in refused(run("cluster", table, "--report", "report.pdf"))
+    assert "is a folder" in refused(run("cluster", table, "--out", tmp_path))
+    assert "the input itself" in refused(run("cluster", table, "--plot", _as(table, "t.png")))
+    same = tmp_path / "same.html"
+    assert "--json and --out -" in refused(run("cluster", table, "--out", "-", "--json"))
+    assert not same.exists()
+
+
+def _as(table, name):
+    """The table under another name."""
+    link = table.with_name(name)
+    link.symlink_to(table)
+    return link
+
+
+def test_the_number_of_clusters_is_passed_on_or_refused(run, table, monkeypatch):
+    asked = []
+
+    class Obedient(coterie.AMCP):
+        def __init__(self, weights="amcp-mog2d", *, n_clusters=None, **settings):
+            super().__init__(weights, **settings)
+            self.n_clusters = n_clusters
+
+        def fit(self, X):
+            asked.append(self.n_clusters)
+            return super().fit(X)
+
+    monkeypatch.setitem(quick.ESTIMATORS, "amcp", Obedient)
+    run("cluster", table, "--n-clusters", "5")
+    run("cluster", table, "--n-clusters", "2:8")
+    run("cluster", table)
+    assert asked == [5, (2, 8), None]

@@ -75,3 +75,20 @@ def test_sets_without_points_become_one_masked_point():
     assert left.take(POINTS).shape == (2, 1, 2)
     assert not left.mask.any()
     assert (left.scatter(torch.zeros(2, 1)) == -torch.inf).all()
+
+
+def test_points_stay_where_they_are_when_some_set_is_full():
+    mask = torch.tensor([[True] * 5, [False, True, False, True, True]])
+    left = compact(mask)
+    assert left.take(POINTS) is POINTS
+    assert torch.equal(left.mask, mask)
+    values = torch.arange(10.0).view(2, 5)
+    assert torch.equal(left.scatter(values), torch.where(mask, values, -torch.inf))
+
+
+@pytest.mark.parametrize("mask", [MASK, torch.ones_like(MASK)], ids=["some", "all"])
+def test_flags_and_columns_go_the_same_way(mask):
+    left = compact(mask)
+    flags = torch.tensor([[True, False, True, True, False], [False, True, True, False, True]])
+    assert torch.equal(left.take(flags), left.take(flags[..., None])[..., 0])
+    assert torch.equal(left.scatter(left.take(flags), False), flags & mask)

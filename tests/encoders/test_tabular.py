@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from coterie.encoders.standard import fit_standard
 from coterie.encoders.tabular import MappedTable, fit_columns
 
 
@@ -77,11 +78,22 @@ def test_the_network_reads_float32(columns):
     assert mapped.shape == (10, 2)
 
 
+def test_robust_scaling_is_the_standard_map():
+    x = table(30, 5)
+    np.testing.assert_array_equal(fit_columns(x, 3, "robust")(x), fit_standard(x, 3)(x))
+
+
+def test_an_unknown_scaling_is_refused():
+    with pytest.raises(ValueError, match="unknown scaling 'minmax'"):
+        fit_columns(table(30, 5), 3, "minmax")
+
+
+@pytest.mark.parametrize("scaling", ["none", "robust"])
 @pytest.mark.parametrize("columns", [1, 3, 5])
 @pytest.mark.parametrize("rows", [slice(4, 9), np.array([7, 2, 2])])
-def test_a_mapped_table_brings_the_rows_of_the_map(columns, rows):
+def test_a_mapped_table_brings_the_rows_of_the_map(columns, rows, scaling):
     x = table(30, columns)
-    whole = fit_columns(x, 3)
+    whole = fit_columns(x, 3, scaling)
     mapped = MappedTable(x, whole)
     assert len(mapped) == 30
     np.testing.assert_allclose(mapped[rows], whole(x)[rows], rtol=1e-5)

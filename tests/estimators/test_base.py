@@ -16,8 +16,13 @@ from coterie.weights.format import make_card, save_system
 COLUMNS = 8
 
 
+@pytest.fixture(scope="module", params=["none", "robust"])
+def scaling(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def weights(tmp_path_factory):
+def weights(tmp_path_factory, scaling):
     """An untrained network of eight columns."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -27,7 +32,7 @@ def weights(tmp_path_factory):
             )
         )
     path = tmp_path_factory.mktemp("weights") / "eight.safetensors"
-    save_system(path, network, make_card(network))
+    save_system(path, network, make_card(network, scaling=scaling))
     return path
 
 
@@ -48,6 +53,7 @@ def memory() -> Iterator[Callable[[], int]]:
     tracemalloc.stop()
 
 
+@pytest.mark.parametrize("scaling", ["none"], indirect=True)
 def test_a_stored_table_is_never_copied_as_a_whole(weights, stored):
     model = AMCP(weights, context_size=500, random_state=0)
     half_a_copy = stored.size * 8 / 2
@@ -67,6 +73,20 @@ def test_a_stored_table_is_clustered_as_one_in_memory(weights, stored):
     table = np.array(stored[:1000])
     labels = model.fit_predict(stored[:1000])
     assert (model.fit_predict(table) == labels).all()
+
+
+@pytest.mark.parametrize("scaling", ["robust"], indirect=True)
+@pytest.mark.parametrize("consolidate", [True, False])
+@pytest.mark.parametrize("columns", [1, 3, COLUMNS])
+def test_robust_columns_may_be_shifted_scaled_and_moved(weights, columns, consolidate):
+    random = np.random.default_rng(0)
+    table = random.exponential(size=(200, columns)) + 4 * random.integers(0, 2, (200, 1))
+    model = AMCP(weights, consolidate=consolidate)
+    labels, probabilities = model.fit_predict(table), model.probabilities_
+    other = 100 + table[:, ::-1] * random.uniform(0.01, 100, columns)
+    assert (model.fit_predict(other) == labels).all()
+    np.testing.assert_allclose(model.probabilities_, probabilities, atol=1e-3)
+    assert (model.predict(other) == labels).all()
 
 
 def test_fits_share_the_network_that_labels_exactly(blobs):

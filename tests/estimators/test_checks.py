@@ -11,6 +11,7 @@ from coterie.estimators.checks import (
     refuse_bad_values,
     refuse_huge,
     refuse_non_finite,
+    refuse_odd_arrays,
     refuse_text,
 )
 
@@ -20,7 +21,7 @@ FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table]
 @FRAMES
 def test_text_columns_are_named(frame):
     table = frame({"height": [1.0, 2.0], "name": ["a", "b"], "town": ["c", "d"]})
-    with pytest.raises(ValueError, match="not numbers: 'name', 'town'; drop or encode"):
+    with pytest.raises(ValueError, match="not numbers: 'name', 'town'; fit has seen none"):
         refuse_text(table)
 
 
@@ -32,6 +33,22 @@ def test_columns_of_numbers_pass(frame):
 def test_dates_are_no_numbers():
     with pytest.raises(ValueError, match="'when'"):
         refuse_text(pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])}))
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(ValueError, match="masked array"):
+        refuse_odd_arrays(np.ma.masked_array([[1.0, 2.0]], mask=[[False, True]]))
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[D]", "timedelta64[s]"])
+def test_arrays_of_dates_are_refused(dtype):
+    with pytest.raises(ValueError, match="array of dates"):
+        refuse_odd_arrays(np.zeros((3, 2), dtype))
+
+
+@pytest.mark.parametrize("table", [np.zeros((2, 2)), [[1.0]], None, pd.DataFrame({"a": [1]})])
+def test_what_is_not_odd_passes(table):
+    refuse_odd_arrays(table)
 
 
 @pytest.mark.parametrize("table", [np.array([["a"]]), [["a"]], None, 3.0])

@@ -176,10 +176,10 @@ def test_non_finite_values_are_refused(blobs, method, value, kind):
         getattr(DAC().fit(blobs.points), method)(wrong)
 
 
-def test_a_missing_value_of_a_frame_is_placed_by_name(blobs):
+def test_an_infinite_value_of_a_frame_is_placed_by_name(blobs):
     table = pd.DataFrame(blobs.points, columns=["x", "y"])
-    table.loc[7, "y"] = None
-    with pytest.raises(ValueError, match="contains NaN: row 7, column 'y'"):
+    table.loc[7, "y"] = np.inf
+    with pytest.raises(ValueError, match=r"contains infinity .*: row 7, column 'y'"):
         DAC().fit(table)
 
 
@@ -202,11 +202,16 @@ def test_an_empty_table_is_refused(empty):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
-@pytest.mark.parametrize("method", ["fit", "predict"])
-def test_text_is_refused_with_the_name_of_its_column(blobs, frame, method):
+def test_text_that_fit_has_not_seen_is_refused_with_the_name_of_its_column(blobs, frame):
     model = DAC().fit(blobs.points)
     with pytest.raises(ValueError, match="not numbers: 'name'"):
-        getattr(model, method)(frame({"x": [1.0, 2.0], "name": ["a", "b"]}))
+        model.predict(frame({"x": [1.0, 2.0], "name": ["a", "b"]}))
+
+
+@pytest.mark.parametrize("odd", [np.ma.masked_invalid, lambda x: x.astype("datetime64[s]")])
+def test_odd_arrays_are_refused(blobs, odd):
+    with pytest.raises(ValueError, match=r"masked array|array of dates"):
+        DAC().fit(odd(blobs.points))
 
 
 def test_another_number_of_columns_is_refused(blobs):

@@ -148,12 +148,13 @@ def either_way(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("either_way")
-def test_column_sum_is_the_column_step_and_its_mixed_sum(seen_by_heads):
+@pytest.mark.parametrize("masks", [MASKS, torch.ones_like(MASKS)], ids=["some", "all"])
+def test_column_sum_is_the_column_step_and_its_mixed_sum(seen_by_heads, masks):
     references, keys, values = seen_by_heads
     temperature = torch.tensor([0.7, 1.9], dtype=torch.float64)[:, None, None]
     scores = kernel_scores(keys, references, temperature)
-    weights = mixing_weights(scores, MASKS[:, None].expand(-1, 2, -1), "column")
-    found = column_sum(references * temperature, keys, values, MASKS)
+    weights = mixing_weights(scores, masks[:, None].expand(-1, 2, -1), "column")
+    found = column_sum(references * temperature, keys, values, masks)
     torch.testing.assert_close(found, mixed_sum(weights, values), rtol=1e-12, atol=1e-12)
 
 

@@ -219,7 +219,15 @@ def test_folder_receives_weights_that_open_with_their_recipe(recipe, tmp_path, u
     system, card = load_system(tmp_path / WEIGHTS)
     assert same_weights(system, uninterrupted)
     assert card.trained_on == "toys"
+    assert card.scaling == "none"
     assert card.provenance["recipe"]["training"]["steps"] == 12
+
+
+def test_the_weights_know_the_scaling_of_their_recipe(recipe, tmp_path):
+    short = replace(recipe, scaling="robust", training=replace(recipe.training, steps=1))
+    train(short, tmp_path, accelerator="cpu")
+    card = load_system(tmp_path / WEIGHTS)[1]
+    assert card.scaling == card.provenance["recipe"]["scaling"] == "robust"
 
 
 def test_a_run_that_stopped_goes_on_from_its_checkpoint(recipe, tmp_path, uninterrupted):

@@ -54,6 +54,19 @@ def test_a_card_can_be_read_alone(written, small_dac):
     assert load_card(written).settings == asdict(small_dac.config)
 
 
+def test_a_card_remembers_the_scaling(path, small_dac):
+    save_system(path, small_dac, make_card(small_dac, scaling="robust", seed=3))
+    assert load_card(path).scaling == "robust"
+    assert load_card(path).provenance == {"seed": 3}
+
+
+def test_a_file_from_before_the_scaling_has_none(path, small_dac):
+    card = asdict(make_card(small_dac))
+    del card["scaling"]
+    save_tensors(path, small_dac.state_dict(), {"version": FORMAT_VERSION, "card": card})
+    assert load_card(path).scaling == "none"
+
+
 def test_tensors_of_any_layout_come_back(path):
     tensors = {"turned": torch.arange(6).view(2, 3).T, "learnt": torch.ones(2, requires_grad=True)}
     save_tensors(path, tensors, {"version": FORMAT_VERSION})

@@ -18,10 +18,9 @@ from coterie.bench.sets import Setting
 from coterie.bench.timing import Spread, Timed, spread, timed
 from coterie.data.batch import SetBatch
 from coterie.estimators.quick import clusterer
-from coterie.functional.em import Gaussians
 from coterie.inference.consolidate import consolidate
 from coterie.inference.loop import find_clusters
-from coterie.inference.rules import MixtureRule
+from coterie.inference.mixture import Fit
 from coterie.systems.protocol import Sequential, State, claimed_labels
 from coterie.weights.catalogue import open_model
 
@@ -148,17 +147,17 @@ def _looping(weights: str, device: str, call: str, *, clean_up: bool) -> Contest
         if not clean_up:
             state, seconds = timed(lambda: find_clusters(system, batch), device)
             return Timed(Answer(claimed_labels(state.commits)[0].cpu().numpy()), seconds)
-        mixture, seconds = timed(lambda: _clean(table, find_clusters(system, batch)), device)
-        labels = MixtureRule(mixture).log_probabilities(table).argmax(1)
-        return Timed(Answer(labels.cpu().numpy()), seconds)
+        fit, seconds = timed(lambda: _clean(system, points, find_clusters(system, batch)), device)
+        return Timed(Answer(fit.responsibilities.argmax(0)), seconds)
 
     return Contestant(weights, call, f"find_clusters on {device}, weights {weights}", answer)
 
 
-def _clean(points: torch.Tensor, state: State) -> Gaussians:
+def _clean(system: Sequential, points: Points, state: State) -> Fit:
     """What the engine does to the clusters found: (n, D) -> the mixture that it keeps."""
     commits = tuple(commit for commit in state.commits if bool(commit.joined.any()))
-    return consolidate(points, claimed_labels(commits)[0], len(commits))
+    labels = claimed_labels(commits)[0].cpu().numpy()
+    return consolidate(points, labels, len(commits), cluster_scale=system.config.cluster_scale)
 
 
 def _peer(method: Method) -> Contestant:

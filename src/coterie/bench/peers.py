@@ -4,16 +4,18 @@ Those that search among numbers of clusters are told an upper limit, which our s
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
-from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.cluster import HDBSCAN, KMeans, SpectralClustering
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import silhouette_score
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
+from sklearn.preprocessing import scale
 
 from coterie.bench.methods import Answer, Method
 
@@ -21,22 +23,27 @@ Points = NDArray[np.float32]
 Labels = NDArray[np.intp]
 
 SILHOUETTE_POINTS = 1000
+NEIGHBOURS = 10
+ALL_COVARIANCES = ("full", "tied", "diag", "spherical")
 
 
-def gaussian_mixture_bic(points: Points, k_limit: int) -> Labels:
-    """The diagonal mixture of 1..k_limit components with the lowest BIC."""
+def gaussian_mixture_bic(
+    points: Points, k_limit: int, covariances: Sequence[str] = ("diag",)
+) -> Labels:
+    """The mixture of 1..k_limit components and any of the covariances with the lowest BIC."""
     candidates = [
-        GaussianMixture(k, covariance_type="diag", random_state=0).fit(points)
+        GaussianMixture(k, covariance_type=covariance, random_state=0).fit(points)
+        for covariance in covariances
         for k in range(1, k_limit + 1)
     ]
     return min(candidates, key=lambda mixture: mixture.bic(points)).predict(points)
 
 
-def dirichlet_process_mixture(points: Points, k_limit: int) -> Labels:
+def dirichlet_process_mixture(points: Points, k_limit: int, covariance: str = "diag") -> Labels:
     """The variational mixture truncated at k_limit; components without points are no clusters."""
     mixture = BayesianGaussianMixture(
         n_components=k_limit,
-        covariance_type="diag",
+        covariance_type=covariance,
         weight_concentration_prior_type="dirichlet_process",
         max_iter=500,
         random_state=0,
@@ -73,19 +80,35 @@ def kmeans_silhouette(points: Points, k_limit: int) -> Labels:
     return max(candidates, key=lambda labels: _silhouette(points[sample], labels[sample]))
 
 
-def peers(k_limit: int) -> tuple[Method, ...]:
-    """The peers, told to look for at most k_limit clusters."""
+def spectral(points: Points, n_clusters: int) -> Labels:
+    """Spectral clustering of the graph of nearest neighbours, which is sparse at any size."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
+        model = SpectralClustering(
+            n_clusters, affinity="nearest_neighbors", n_neighbors=NEIGHBOURS, random_state=0
+        )
+        return model.fit_predict(points).astype(np.intp)
+
+
+def peers(k_limit: int, covariances: Sequence[str] = ("diag",)) -> tuple[Method, ...]:
+    """The peers, told to look for at most k_limit clusters.
+
+    Mixtures have one of the covariances; the first is that of the variational one.
+    """
     limited = partial(_peer, k_limit=k_limit)
     return (
         limited(
             "GaussianMixture + BIC",
-            f"diagonal, k = 1..{k_limit}, n_init = 1",
+            f"{_words(covariances)}, k = 1..{k_limit}, n_init = 1",
             gaussian_mixture_bic,
+            covariances=covariances,
         ),
         limited(
             "BayesianGaussianMixture",
-            f"diagonal, Dirichlet process, n_components = {k_limit}, max_iter = 500",
+            f"{_words(covariances[:1])}, Dirichlet process, n_components = {k_limit},"
+            " max_iter = 500",
             dirichlet_process_mixture,
+            covariance=covariances[0],
         ),
         _peer("HDBSCAN", "defaults; noise to the cluster of the nearest point", hdbscan),
         limited(
@@ -96,7 +119,26 @@ def peers(k_limit: int) -> tuple[Method, ...]:
     )
 
 
-def _peer(name: str, details: str, find: Callable[..., Labels], **settings: int) -> Method:
+def told_k(n_clusters: int) -> Method:
+    """The method that is told the true number of clusters, for comparison."""
+    details = f"told the true k; graph of {NEIGHBOURS} nearest neighbours"
+    return _peer("spectral clustering, told k", details, spectral, n_clusters=n_clusters)
+
+
+def standardised(method: Method) -> Method:
+    """The same method on columns of mean zero and variance one."""
+
+    def cluster(points: Points) -> Answer:
+        return method.cluster(scale(points.astype(np.float64)))
+
+    return Method(method.name, f"{method.details}; columns standardised", cluster)
+
+
+def _words(covariances: Sequence[str]) -> str:
+    return " or ".join("diagonal" if each == "diag" else each for each in covariances)
+
+
+def _peer(name: str, details: str, find: Callable[..., Labels], **settings: Any) -> Method:
     def cluster(points: Points) -> Answer:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

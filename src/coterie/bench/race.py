@@ -1,14 +1,15 @@
 """The one loop over sets: every method in turn, timed, then scored."""
 
 import time
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from coterie.bench.methods import Method
 from coterie.bench.scores import Run, Summary, oracle_summary, score, summarise
 from coterie.bench.sets import LabelledSet, Setting, draw_sets
 
 Progress = Callable[[str, int, int], None]
+T = TypeVar("T")
 
 
 class Standing(NamedTuple):
@@ -37,11 +38,7 @@ def hold_race(
     seed: int,
     progress: Progress | None = None,
 ) -> Race:
-    """Run our systems on n_sets sets of a setting, and the peers on the first n_peer_sets.
-
-    Methods alternate set by set, and take turns at going first, so that a busy minute of the
-    machine or a warm cache favours nobody.
-    """
+    """Run our systems on n_sets sets of a setting, and the peers on the first n_peer_sets."""
     if n_sets < 1 or n_peer_sets < 0:
         raise ValueError(f"n_sets must be positive, got {n_sets} and {n_peer_sets} for the peers")
     n_peer_sets = min(n_sets, n_peer_sets)
@@ -53,9 +50,8 @@ def hold_race(
         if number == 0:
             for method in field:  # the first call also loads weights and wakes threads
                 method.cluster(given.points)
-        for turn in range(len(field)):
-            method = field[(number + turn) % len(field)]
-            runs[method.name].append(_run(method, given))
+        for method in turns(field, number):
+            runs[method.name].append(run_method(method, given))
         if progress is not None:
             progress(setting.title, number + 1, n_sets)
     return Race(
@@ -65,7 +61,18 @@ def hold_race(
     )
 
 
-def _run(method: Method, given: LabelledSet) -> Run:
+def turns(field: Sequence[T], number: int) -> Iterator[T]:
+    """Those that take part in the order in which they are asked about the set of this number.
+
+    They alternate set by set, and take turns at going first, so that a busy minute of the machine
+    or a warm cache favours nobody.
+    """
+    for turn in range(len(field)):
+        yield field[(number + turn) % len(field)]
+
+
+def run_method(method: Method, given: LabelledSet) -> Run:
+    """Ask a method about a set, with a clock beside it, and score what it says."""
     start = time.perf_counter()
     answer = method.cluster(given.points)
     seconds = time.perf_counter() - start

@@ -11,8 +11,8 @@ from coterie import metrics
 from coterie.bench.methods import Answer
 from coterie.bench.sets import LabelledSet
 
-# By name: ari, nmi, acc, k_mae; where the set has an oracle also ll, ll_minus_oracle, and where
-# the network claims a likelihood, network_ll_minus_oracle.
+# By name: ari, nmi, acc, k_mae, k_found; where the set has an oracle also ll, ll_minus_oracle, and
+# where the network claims a likelihood, network_ll_minus_oracle.
 Scores = dict[str, float]
 
 
@@ -42,8 +42,12 @@ class Summary(NamedTuple):
 
 
 def score(given: LabelledSet, answer: Answer) -> Scores:
-    """Compare an answer with the truth; ll is of the Gaussians re-estimated from the labels."""
-    scores = _partition_scores(given.labels, answer.labels)
+    """Compare an answer with the truth; ll is of the Gaussians re-estimated from the labels.
+
+    Noise is left out, also where clusters are counted.
+    """
+    scored = given.labels >= 0
+    scores = _partition_scores(given.labels[scored], answer.labels[scored])
     if given.oracle is None:
         return scores
     ceiling = given.oracle.log_likelihood
@@ -86,6 +90,7 @@ def _partition_scores(truth: NDArray[np.intp], labels: NDArray[np.intp]) -> Scor
         "nmi": metrics.nmi(truth, labels),
         "acc": metrics.accuracy(truth, labels),
         "k_mae": float(metrics.k_error(truth, labels)),
+        "k_found": float(len(np.unique(labels))),
     }
 
 

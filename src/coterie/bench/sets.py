@@ -26,7 +26,10 @@ class Oracle(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """One set without padding: points (n, D), labels (n,), the oracle where there is a density."""
+    """One set without padding: points (n, D), labels (n,), the oracle where there is a density.
+
+    A label of -1 is noise: the point is there, but nobody's answer to it is scored.
+    """
 
     points: NDArray[np.float32]
     labels: NDArray[np.intp]

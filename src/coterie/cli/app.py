@@ -7,18 +7,19 @@ import typer
 from coterie import __version__
 from coterie.cli.bench import bench
 from coterie.cli.cluster import cluster
+from coterie.cli.compare import compare
 from coterie.cli.models import models
 from coterie.cli.refusal import OneLineGroup
+from coterie.cli.serve import serve
 from coterie.cli.train import train
 
 app = typer.Typer(
     cls=OneLineGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: coterie cluster table.csv --plot clusters.png",
+    epilog="Example: coterie cluster table.csv --report report.html",
 )
 
 
@@ -38,7 +39,11 @@ def coterie(
     """Clustering as a forward pass: no number of clusters to choose."""
 
 
-app.command(epilog="Example: coterie cluster table.csv --out labels.csv --plot steps.png")(cluster)
+app.command(epilog="Example: coterie cluster table.csv --out labels.csv --report report.html")(
+    cluster
+)
+app.command(epilog="Example: coterie compare table.csv --label species")(compare)
 app.command(epilog="Example: coterie train dac-mog2d --out runs/mine --device cuda")(train)
 app.command(epilog="Example: coterie models --json")(models)
+app.command(epilog="Example: coterie serve --port 8080 --open")(serve)
 app.add_typer(bench, name="bench")

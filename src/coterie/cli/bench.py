@@ -99,6 +99,48 @@ def speed(
     )
 
 
+@bench.command(epilog="Example: coterie bench tables --data FOLDER --weights amcp-warped2d")
+def tables(
+    data: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER", envvar="COTERIE_DATA", help="Where clustering_suite.npz lies."
+        ),
+    ],
+    weights: Weights = None,
+    k_limit: Annotated[
+        int, typer.Option(metavar="N", min=2, help="The largest k that the peers look for.")
+    ] = 20,
+    threads: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="Threads to time with; may be repeated. [1, 2]"),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was killed.")
+    ] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure the peers again, too.")] = False,
+    out: Out = RESULTS,
+) -> None:
+    """Public labelled sets: our models and those that choose k themselves.
+
+    The peers' runs are kept and used again, our models' are not; every figure tells its run.
+    """
+    with refusing():
+        from coterie.bench.tables import SHIPPED, Plan, run_tables
+        from coterie.data.suite import FILE, read_suite
+
+        if resume and fresh:
+            raise ValueError("--resume goes on with a run, --fresh starts a new one: choose")
+        plan = Plan(_known(weights or SHIPPED), k_limit, tuple(threads or (1, 2)))
+        suite = read_suite(data / FILE, k_max=plan.k_max)
+    _measure(
+        lambda progress: run_tables(
+            suite, plan, out / "tables.jsonl", resume=resume, fresh=fresh, progress=progress
+        ),
+        out,
+    )
+
+
 @bench.command(epilog="Example: coterie bench studies --runs runs/studies --sets 50")
 def studies(
     runs: Annotated[

@@ -7,7 +7,15 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-EXTRAS = {"polars": "io", "matplotlib": "plot", "lightning": "train", "rich": "cli"}
+EXTRAS = {
+    "polars": "io",
+    "pyarrow": "io",
+    "matplotlib": "plot",
+    "lightning": "train",
+    "rich": "cli",
+    "fastapi": "playground",
+    "uvicorn": "playground",
+}
 
 
 def refuse(message: str) -> NoReturn:

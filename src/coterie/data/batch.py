@@ -50,27 +50,35 @@ class SetBatch:
 class Compaction:
     """The valid points of each set moved together, so that a step costs what remains.
 
-    index: (B, M), where each point stood; mask: (B, M); M is the largest number of valid points in
-    any of the sets; length: N, the number of points before.
+    index: (B, M), where each point stood, None where all stand as they stood; mask: (B, M); M is
+    the largest number of valid points in any of the sets; length: N, the number of points before.
     """
 
-    index: Tensor
+    index: Tensor | None
     mask: Tensor
     length: int
 
     def take(self, values: Tensor) -> Tensor:
-        """The values of the points that are left: (B, N, C) -> (B, M, C)."""
+        """The values of the points that are left: (B, N) or (B, N, C) -> (B, M) or (B, M, C)."""
+        if self.index is None:
+            return values
+        if values.ndim == 2:
+            return values.gather(1, self.index)
         return values.gather(1, self.index[..., None].expand(-1, -1, values.shape[-1]))
 
-    def scatter(self, values: Tensor) -> Tensor:
-        """Values (B, M) back where their points stood, -inf elsewhere: (B, N)."""
-        values = torch.where(self.mask, values, -torch.inf)
-        home = values.new_full((len(values), self.length), -torch.inf)
+    def scatter(self, values: Tensor, elsewhere: float = -torch.inf) -> Tensor:
+        """Values (B, M) of valid points back where these stood: (B, N)."""
+        values = torch.where(self.mask, values, elsewhere)
+        if self.index is None:
+            return values
+        home = values.new_full((len(values), self.length), elsewhere)
         return home.scatter(1, self.index, values)
 
 
 def compact(mask: Tensor) -> Compaction:
     """Leave out the points that mask (B, N) does not have; the order is kept."""
     longest = max(1, int(mask.sum(1).amax()))
+    if longest == mask.shape[1]:
+        return Compaction(None, mask, longest)
     index = torch.argsort(~mask, dim=1, stable=True)[:, :longest]
     return Compaction(index, mask.gather(1, index), mask.shape[1])

@@ -1,21 +1,33 @@
 """Tables of any width for networks of a fixed one."""
 
 from dataclasses import dataclass
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
+from coterie.encoders.standard import Groups, fit_standard
+
+Scaling = Literal["none", "robust"]
+
+
+class ColumnMap(Protocol):
+    """How the columns of a table become those of a network."""
+
+    def __call__(self, table: NDArray) -> NDArray[np.float32]:
+        """(n, d) -> (n, width); missing columns are zero."""
+
 
 @dataclass(frozen=True)
-class ColumnMap:
-    """How the columns of a table become those of a network: projected, padded or as they are."""
+class PlainColumns:
+    """Columns in their own units: projected, padded or as they are."""
 
     width: int
     pca: PCA | None
 
     def __call__(self, table: NDArray) -> NDArray[np.float32]:
-        """(n, d) -> (n, width), the table itself where it is right; missing columns are zero."""
+        """(n, d) -> (n, width), the table itself where it is right."""
         if self.pca is not None:
             table = self.pca.transform(table)
         if table.shape[1] == self.width:
@@ -43,14 +55,34 @@ class MappedTable:
         return self.columns(self.table[rows])
 
 
-def fit_columns(table: NDArray, width: int) -> ColumnMap:
-    """The map for a table (n, d): principal components if it is wider than the network."""
+def fit_columns(
+    table: NDArray,
+    width: int,
+    scaling: Scaling = "none",
+    *,
+    groups: Groups | None = None,
+    random_state: np.random.RandomState | None = None,
+) -> ColumnMap:
+    """The map for a table (n, d), as the network's training had it.
+
+    "none": the columns as they are, principal components if there are more than the network reads;
+    "robust": standardised and turned onto principal axes whatever their number (`fit_standard`,
+    where groups and random_state are explained).
+    """
+    if scaling == "robust":
+        return fit_standard(table, width, groups=groups, random_state=random_state)
+    if scaling != "none":
+        raise ValueError(f"unknown scaling {scaling!r}; known: 'none', 'robust'")
+    return _fit_plain(table, width)
+
+
+def _fit_plain(table: NDArray, width: int) -> PlainColumns:
     n_rows, n_columns = table.shape
     if n_columns <= width:
-        return ColumnMap(width, None)
+        return PlainColumns(width, None)
     # The cheap solver divides by n - 1 first, so a single row needs the other; equal rows have no
     # variance of which a share could be explained.
     solver = "covariance_eigh" if n_rows > n_columns else "full"
     with np.errstate(divide="ignore", invalid="ignore"):
         pca = PCA(min(width, n_rows), svd_solver=solver).fit(table)
-    return ColumnMap(width, pca)
+    return PlainColumns(width, pca)

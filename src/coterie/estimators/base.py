@@ -14,8 +14,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from coterie.encoders.table_columns import column_names
+from coterie.encoders.table_encoding import Encoded, TableEncoding, fit_encoding
 from coterie.encoders.tabular import MappedTable, fit_columns
-from coterie.estimators.checks import refuse_bad_values, refuse_text
+from coterie.estimators.checks import refuse_bad_values, refuse_odd_arrays, refuse_text
 from coterie.inference.engine import InferenceConfig, apply, apply_labels, cluster_points
 from coterie.weights.catalogue import open_model
 
@@ -29,6 +31,7 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
     context_size: int
     device: str
     random_state: Any
+    _encoding: TableEncoding | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [str, Path],
@@ -40,8 +43,12 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Find the clusters of X (n, d); y is ignored."""
-        table = self._check(X, reset=True)
+        """Find the clusters of X (n, d), an array or a data frame; y is ignored.
+
+        What is done with the gaps, categories and dates of a data frame, `encoders/table_encoding`
+        says, and a warning names the columns. An array must hold finite numbers.
+        """
+        table, said = self._check(X, reset=True)
         network, card = open_model(self.weights, self.device, **self._changes())
         if card.system != self.system:
             raise ValueError(
@@ -49,16 +56,24 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
                 f" {type(self).__name__} needs {self.system!r}"
             )
         exact, _ = open_model(self.weights, self.device, torch.float64, **self._changes())
-        self._columns = fit_columns(table, card.columns)
+        random_state = check_random_state(self.random_state)
+        self._columns = fit_columns(
+            table,
+            card.columns,
+            card.scaling,
+            groups=None if self._encoding is None else self._encoding.groups,
+            random_state=random_state,
+        )
         outcome = cluster_points(
             network,  # type: ignore[arg-type]
             MappedTable(table, self._columns),
             self._inference(),
-            check_random_state(self.random_state),
+            random_state,
             columns=min(table.shape[1], card.columns),
             exact=exact,  # type: ignore[arg-type]
         )
-        notes = (*_notes(table.shape[1], card.columns), *outcome.clustering.warnings)
+        projected = _projected(table.shape[1], card.columns)
+        notes = (*said, *projected, *outcome.clustering.warnings)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
         self._rule = outcome.rule
@@ -99,23 +114,46 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
     def _read(self, X: ArrayLike) -> MappedTable:
         """Further rows as the fitted network reads them."""
         check_is_fitted(self)
-        return MappedTable(self._check(X, reset=False), self._columns)
+        table, notes = self._check(X, reset=False)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=3)  # where predict was called
+        return MappedTable(table, self._columns)
 
     def _inference(self) -> InferenceConfig:
         return InferenceConfig(
             consolidate=self.consolidate, context_size=self.context_size, device=self.device
         )
 
-    def _check(self, X: ArrayLike, *, reset: bool) -> NDArray:
-        refuse_text(X)
+    def _check(self, X: Any, *, reset: bool) -> Encoded:
+        """The numbers of X (n, d), or of a data frame whose columns become d of numbers."""
+        refuse_odd_arrays(X)
+        if reset:
+            self._encoding = None
+        is_frame = column_names(X) is not None and 0 not in X.shape
+        if is_frame and (reset or self._encoding is not None):
+            return self._check_frame(X, reset=reset)
+        if is_frame:
+            refuse_text(X)
         table = validate_data(
             self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
         )
+        if self._encoding is not None and not self._encoding.is_plain:
+            raise ValueError(
+                "fit has seen a data frame with columns that are not numbers: give one here too"
+            )
         refuse_bad_values(table, getattr(self, "feature_names_in_", None))
-        return table
+        return Encoded(table, ())
+
+    def _check_frame(self, X: Any, *, reset: bool) -> Encoded:
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        encoding = fit_encoding(X) if self._encoding is None else self._encoding
+        self._encoding = encoding
+        table, notes = encoding(X)
+        refuse_bad_values(table, encoding.names)
+        return Encoded(table, (*encoding.notes, *notes) if reset else notes)
 
 
-def _notes(given: int, width: int) -> tuple[str, ...]:
+def _projected(given: int, width: int) -> tuple[str, ...]:
     if given <= width:
         return ()
     return (

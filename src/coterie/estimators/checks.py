@@ -5,16 +5,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.encoders.table_columns import read_columns
+
 
 def refuse_text(table: Any) -> None:
     """Raise for a data frame with columns that are not numbers, naming them."""
-    names = getattr(table, "column_names", None) or getattr(table, "columns", None)
-    if names is None or not hasattr(table, "__getitem__"):
-        return
-    text = [str(name) for name in names if np.asarray(table[name]).dtype.kind not in "biuf"]
+    text = [each.name for each in read_columns(table) if each.kind in ("categories", "dates")]
     if text:
         raise ValueError(
-            f"columns that are not numbers: {', '.join(map(repr, text))}; drop or encode them first"
+            f"columns that are not numbers: {', '.join(map(repr, text))}; fit has seen none such"
+        )
+
+
+def refuse_odd_arrays(table: Any) -> None:
+    """Raise for arrays whose numbers are not what they seem: hidden values, dates."""
+    if np.ma.isMaskedArray(table):
+        raise ValueError(
+            "X is a masked array, whose masked values would count as numbers: fill them, or give a"
+            " data frame with missing values"
+        )
+    if isinstance(table, np.ndarray) and table.dtype.kind in "mM":
+        raise ValueError(
+            f"X is an array of dates or times ({table.dtype}): turn it into numbers first, in the"
+            " unit that matters"
         )
 
 

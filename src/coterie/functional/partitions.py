@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from coterie.functional.reduce import all_points_max, any_point, count_points
+from coterie.functional.reduce import all_points_max, count_points
 
 
 def one_hot(labels: Tensor, n_clusters: int) -> Tensor:
@@ -18,16 +18,14 @@ def claim(membership_logits: Tensor, remaining: Tensor, too_many: Tensor) -> Ten
 
     Every remaining point with probability above 0.5 (DAC, section 3.1). If there is none although
     more than too_many (B,) points remain, the network is undecided rather than done: then the
-    points with at least half the largest probability are taken.
+    points with more than half the largest probability are taken.
     """
-    sure = remaining & (membership_logits > 0)
-    undecided = ~any_point(sure) & (count_points(remaining) > too_many)
-    log_probability = torch.nn.functional.logsigmoid(membership_logits)
-    log_probability = torch.where(remaining, log_probability, -torch.inf)
-    largest = all_points_max(log_probability.amax(1, keepdim=True))
-    half_the_largest = largest - math.log(2.0)
-    likely = remaining & (log_probability >= half_the_largest)
-    return torch.where(undecided[:, None], likely, sure)
+    offered = torch.where(remaining, membership_logits, -torch.inf)
+    largest = all_points_max(offered.amax(1, keepdim=True))
+    undecided = (largest <= 0) & (count_points(remaining) > too_many)[:, None]
+    # sigmoid(x) > sigmoid(largest) / 2 in terms of the logit x.
+    half_the_largest = torch.nn.functional.logsigmoid(largest - math.log(2.0))
+    return offered > torch.where(undecided, half_the_largest, 0.0)
 
 
 def stick_breaking(membership_logits: Tensor) -> Tensor:

@@ -42,7 +42,8 @@ def all_points_max(partial: Tensor) -> Tensor:
 
 def any_point(flags: Tensor) -> Tensor:
     """Whether any point of a set is flagged: (B, N) -> (B,)."""
-    return all_points_max(flags.any(1).to(torch.uint8)).bool()
+    found = flags.any(1)
+    return found if _shards is None else all_points_max(found.to(torch.uint8)).bool()
 
 
 def count_points(mask: Tensor) -> Tensor:

@@ -79,30 +79,31 @@ def cluster_points(
     exact: the system in float64, where the caller has it; otherwise a copy is made if need be.
     """
     index = _context(len(points), config.context_size, random_state)
-    context = torch.tensor(points[index], device=config.device)
-    state = find_clusters(system, SetBatch.single(context), max_steps=config.max_steps)
+    context = np.array(points[index])  # a copy: torch warns of rows that cannot be written
+    batch = SetBatch.single(torch.from_numpy(context).to(config.device))
+    state = find_clusters(system, batch, max_steps=config.max_steps)
     commits = tuple(commit for commit in state.commits if bool(commit.joined.any()))
     if not commits:
         raise ValueError("the network claims no point at all: its weights are damaged")
-    labels = claimed_labels(commits)[0]
 
-    density: MixtureRule | None = None
-    if all(commit.gaussian is not None for commit in commits):
-        sizes = torch.bincount(labels[labels >= 0])
-        density = MixtureRule(network_mixture(commits, sizes, columns))
+    log_likelihood: float | None = None
     rule: Rule
-    if density is not None and (config.consolidate or config.update_previous):
+    if commits[0].gaussian is not None and (config.consolidate or config.update_previous):
         # On the CPU: a path of small float64 steps that a GPU would only wait for.
-        mixture = consolidate(
-            context[:, :columns].cpu(),
-            labels.cpu(),
+        fit = consolidate(
+            context[:, :columns],
+            claimed_labels(commits)[0].cpu().numpy(),
             len(commits),
             change_k=config.consolidate,
             cluster_scale=system.config.cluster_scale,
         )
-        rule = density = MixtureRule(Gaussians(*(part.to(config.device) for part in mixture)))
+        rule = MixtureRule.of(fit.mixture, config.device)
+        log_likelihood = fit.total / len(context)
     else:
         rule = ReplayRule.of(deepcopy(system).double() if exact is None else exact, commits)
+        if commits[0].gaussian is not None:
+            density = MixtureRule(network_mixture(commits, columns))
+            log_likelihood = float(density.log_likelihood(batch.points[0]).mean())
 
     found = apply(rule, points, config.chunk_size)
     order = occupied_by_size(found)
@@ -110,7 +111,7 @@ def cluster_points(
     clustering = Clustering(
         labels=found.labels,
         probabilities=found.probabilities,
-        log_likelihood=None if density is None else float(density.log_likelihood(context).mean()),
+        log_likelihood=log_likelihood,
         steps=tuple(_step(commit, index) for commit in commits),
         warnings=_unfinished(state, config.max_steps),
     )
@@ -151,13 +152,12 @@ def keep_clusters(found: Assignment, order: NDArray[np.intp], chunk_size: int) -
     return Assignment(labels, after)
 
 
-def network_mixture(
-    commits: tuple[Commit, ...], sizes: Tensor, columns: int | None = None
-) -> Gaussians:
-    """The mixture in the network's own words: each step's Gaussian, weighted by sizes (K,)."""
+def network_mixture(commits: tuple[Commit, ...], columns: int | None = None) -> Gaussians:
+    """The mixture in the network's own words: each step's Gaussian, weighted by who joined it."""
     gaussians = [commit.gaussian for commit in commits if commit.gaussian is not None]
+    sizes = torch.stack([commit.joined[0].sum() for commit in commits]).double()
     return Gaussians(
-        (sizes.double() / sizes.sum()).log(),
+        (sizes / sizes.sum()).log(),
         torch.cat([gaussian.mean[0] for gaussian in gaussians]).double()[:, :columns],
         torch.cat([gaussian.log_scale[0] for gaussian in gaussians]).double()[:, :columns],
     )

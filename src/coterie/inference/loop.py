@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from torch import Generator, no_grad
+from torch import Generator, inference_mode
 
 from coterie.data.batch import SetBatch
 from coterie.systems.protocol import Sequential, State
 
 
-@no_grad()
+@inference_mode()
 def find_clusters(
     system: Sequential,
     batch: SetBatch,

@@ -11,6 +11,7 @@ from torch import Tensor, no_grad
 
 from coterie.functional.em import Gaussians, expectation_by_columns
 from coterie.functional.partitions import stick_breaking
+from coterie.inference.mixture import Mixture
 from coterie.systems.protocol import Commit, Sequential
 
 
@@ -37,6 +38,11 @@ class MixtureRule:
     """The posterior of a mixture of Gaussians over the first columns of the points."""
 
     mixture: Gaussians
+
+    @classmethod
+    def of(cls, mixture: Mixture, device: str) -> "MixtureRule":
+        """The rule of a mixture that was estimated in NumPy."""
+        return cls(Gaussians(*(torch.from_numpy(part).to(device) for part in mixture)))
 
     @property
     def device(self) -> torch.device:

@@ -7,11 +7,11 @@ the best cut says what a second component would gain there.
 
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-from torch.nn.functional import pad
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
 
-from coterie.functional.em import Gaussians, expectation
+from coterie.inference.mixture import Array, Fit, Mixture
 
 
 class Splits(NamedTuple):
@@ -20,64 +20,67 @@ class Splits(NamedTuple):
     halves: log_weight (K, 2), of the whole mixture; mean and log_scale (K, 2, D).
     """
 
-    gain: Tensor
-    halves: Gaussians
+    gain: Array
+    halves: Mixture
 
 
-def best_splits(points: Tensor, mixture: Gaussians, *, em_steps: int = 10) -> Splits:
-    """Try to cut every component of a mixture of one set: points (N, D)."""
-    k, columns = mixture.mean.shape
-    labels = expectation(points, mixture)[0].argmax(1)
-    features, mask = _own_features(points, labels, mixture)  # (K, M, F)
-    total = features.sum(1, keepdim=True)  # (K, 1, F)
+def best_splits(columns: Array, fit: Fit, *, em_steps: int = 10) -> Splits:
+    """Try to cut every component of a mixture of one set: points (D, N)."""
+    mixture = fit.mixture
+    k, d = mixture.mean.shape
+    features, mask = _own_features(columns, fit)  # (K, F, M), (K, M)
+    by_point = features.transpose(0, 2, 1)
+    total = features.sum(2)[:, None]  # (K, 1, F)
 
     # In units of the component: two halves on either side of its mean, for every axis.
-    axes = torch.eye(columns).to(points)
-    mean = 0.8 * torch.stack([axes, -axes], 1).expand(k, -1, -1, -1)  # (K, axis, half, D)
-    variance = (1 - 0.6 * axes)[:, None].expand_as(mean)
-    log_weight = points.new_full((k, columns, 2), 0.5).log()
+    axes = np.eye(d)
+    mean = np.broadcast_to(0.8 * np.stack([axes, -axes], 1), (k, d, 2, d))  # (K, axis, half, D)
+    variance = np.broadcast_to((1 - 0.6 * axes)[:, None], mean.shape)
+    log_weight = np.full((k, d, 2), np.log(0.5))
     for _ in range(em_steps):
         # The log-odds of the halves are linear in (1, z, z^2), and so are the sums of the M-step.
         joint = _coefficients(log_weight, mean, variance)  # (K, axis, half, F)
-        odds = features @ (joint[:, :, 0] - joint[:, :, 1]).transpose(1, 2)  # (K, M, axis)
+        odds = (joint[:, :, 0] - joint[:, :, 1]) @ features  # (K, axis, M)
         # Padding has no features, so it adds nothing whatever its odds.
-        first = odds.sigmoid().transpose(1, 2) @ features  # (K, axis, F)
-        moments = torch.stack([first, total - first], 2)  # (K, axis, half, F)
-        mass = moments[..., :1].clamp_min(1e-6)
-        mean = moments[..., 1 : 1 + columns] / mass
-        variance = moments[..., 1 + columns :] / mass - mean.square()
-        variance = (mass * variance.clamp_min(0) + 1) / (mass + 1)  # one imaginary point
-        log_weight = (mass / mass.sum(2, keepdim=True))[..., 0].log()
+        first = expit(odds, out=odds) @ by_point  # (K, axis, F)
+        moments = np.stack([first, total - first], 2)  # (K, axis, half, F)
+        mass = np.maximum(moments[..., :1], 1e-6)
+        mean = moments[..., 1 : 1 + d] / mass
+        variance = np.maximum(moments[..., 1 + d :] / mass - mean * mean, 0)
+        variance = (mass * variance + 1) / (mass + 1)  # one imaginary point
+        log_weight = np.log(mass / mass.sum(2, keepdims=True))[..., 0]
 
     joint = _coefficients(log_weight, mean, variance)
-    first, second = (features @ joint[:, :, half].transpose(1, 2) for half in range(2))
-    before = -0.5 * features[..., 1 + columns :].sum(-1, keepdim=True)
-    gain = ((torch.logaddexp(first, second) - before) * mask[..., None]).sum(1)  # (K, axis)
-    best = torch.arange(k, device=points.device), gain.argmax(1)
-    halves = Gaussians(
+    first, second = (joint[:, :, half] @ features for half in range(2))  # (K, axis, M)
+    before = -0.5 * features[:, 1 + d :].sum(1)[:, None]
+    gain = ((np.logaddexp(first, second) - before) * mask[:, None]).sum(2)  # (K, axis)
+    best = np.arange(k), gain.argmax(1)
+    halves = Mixture(
         mixture.log_weight[:, None] + log_weight[best],
-        mixture.mean[:, None] + mean[best] * mixture.log_scale.exp()[:, None],
-        mixture.log_scale[:, None] + 0.5 * variance[best].log(),
+        mixture.mean[:, None] + mean[best] * np.exp(mixture.log_scale)[:, None],
+        mixture.log_scale[:, None] + 0.5 * np.log(variance[best]),
     )
     return Splits(gain[best], halves)
 
 
-def _own_features(points: Tensor, labels: Tensor, mixture: Gaussians) -> tuple[Tensor, Tensor]:
-    """(1, z, z^2) of each component's own points, in its units: (K, M, 1 + 2D), mask (K, M)."""
-    k = len(mixture.log_weight)
-    sizes = torch.bincount(labels, minlength=k)
-    order = labels.argsort(stable=True)
-    place = torch.arange(len(points), device=points.device)
-    place = place - (sizes.cumsum(0) - sizes)[labels[order]]
-    index = order.new_zeros(k, int(sizes.max()))
-    index[labels[order], place] = order
-    mask = torch.arange(index.shape[1], device=points.device) < sizes[:, None]
-    z = (points[index] - mixture.mean[:, None]) * (-mixture.log_scale).exp()[:, None]
-    features = pad(torch.cat([z, z.square()], -1), (1, 0), value=1.0)
-    return features * mask[..., None], mask.to(points)
+def _own_features(columns: Array, fit: Fit) -> tuple[Array, NDArray[np.bool_]]:
+    """(1, z, z^2) of each component's own points, in its units: (K, 1 + 2D, M), mask (K, M)."""
+    labels = fit.responsibilities.argmax(0)
+    k, d = fit.mixture.mean.shape
+    sizes = np.bincount(labels, minlength=k)
+    mask = np.arange(sizes.max()) < sizes[:, None]
+    features = np.zeros((k, 1 + 2 * d, mask.shape[1]))
+    for number, (mean, log_scale) in enumerate(zip(*fit.mixture[1:], strict=True)):
+        own = features[number, :, : sizes[number]]
+        own[0] = 1
+        own[1 : 1 + d] = columns[:, labels == number] - mean[:, None]
+        own[1 : 1 + d] *= np.exp(-log_scale)[:, None]
+        np.square(own[1 : 1 + d], out=own[1 + d :])
+    return features, mask
 
 
-def _coefficients(log_weight: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+def _coefficients(log_weight: Array, mean: Array, variance: Array) -> Array:
     """log pi + log N(z) as a linear form in (1, z, z^2), less log(2 pi): (..., D) -> (..., F)."""
-    constant = log_weight - 0.5 * (mean.square() / variance + variance.log()).sum(-1)
-    return torch.cat([constant[..., None], mean / variance, -0.5 / variance], -1)
+    slope = mean / variance
+    constant = log_weight - 0.5 * (mean * slope + np.log(variance)).sum(-1)
+    return np.concatenate([constant[..., None], slope, -0.5 / variance], -1)

@@ -52,7 +52,7 @@ class AMCP(AMCPNetwork):
 
     def step(self, state: State, generator: Generator | None = None) -> Commit:
         left, features, slots = encoding = self._encoding(state)
-        mask = left.mask & left.take(state.remaining[..., None])[..., 0]  # (B, M)
+        mask = left.mask & left.take(state.remaining)  # (B, M)
         n_points = count_points(state.batch.mask)
         finished = features.pool.new_zeros(len(n_points), 1, self.config.width)
         for commit in state.commits:
@@ -61,12 +61,12 @@ class AMCP(AMCPNetwork):
         question = Question(mask[:, None], n_points, finished, anchor)
         guesses, decoder_slots = self.guess(features, question)
         first, last = guesses[0].belief, guesses[-1].belief
-        logits = left.scatter(torch.where(mask, guesses[-1].logits[:, 0], -torch.inf))
-        joined = claim(logits, state.remaining, self.config.min_share * n_points)
-        claimed = mask & left.take(joined[..., None])[..., 0]
+        logits = torch.where(mask, guesses[-1].logits[:, 0], -torch.inf)
+        claimed = claim(logits, mask, self.config.min_share * n_points)  # (B, M)
         summary = self.summary(features.pool, claimed[:, None], n_points)
         memory = (*slots, *decoder_slots, *first, *last, summary)
-        return Commit(joined, logits, memory, self._gaussian(last), encoding)
+        joined = left.scatter(claimed, False)
+        return Commit(joined, left.scatter(logits), memory, self._gaussian(last), encoding)
 
     def _encoding(self, state: State) -> Encoding:
         """The last encoding, or a new one of what remains where it is time for one."""
@@ -195,10 +195,10 @@ class AMCP(AMCPNetwork):
 
 def _refused(state: State) -> Tensor:
     """How surely each point was refused by the clusters found: (B, N, 1), log of a probability."""
-    refused = state.batch.points.new_zeros(*state.remaining.shape, 1)
-    for commit in state.commits:
-        refused = refused + logsigmoid(-commit.membership_logits)[..., None]
-    return refused
+    if not state.commits:
+        return state.batch.points.new_zeros(*state.remaining.shape, 1)
+    wanted = torch.stack([commit.membership_logits for commit in state.commits], -1)
+    return logsigmoid(-wanted).sum(-1, keepdim=True)
 
 
 def _weigh(losses: list[Tensor]) -> Tensor:

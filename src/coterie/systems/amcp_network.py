@@ -196,9 +196,10 @@ class AMCPNetwork(nn.Module):
         """
         if not self.config.coupling:
             return pool.new_zeros(*members.shape[:2], self.config.width)
-        size = count_points(members).to(pool)[..., None]  # (B, K, 1)
+        weight = members.to(pool)
+        size = count_points(weight)[..., None]  # (B, K, 1)
         share = size / n_points.clamp_min(1)[:, None, None]
-        mean = all_points_sum(members.to(pool) @ pool) / size.clamp_min(1)
+        mean = all_points_sum(weight @ pool) / size.clamp_min(1)
         # Weighted by its share, so that the sum stays bounded however many clusters there are.
         return share * self.summarise(torch.cat([mean, _log(share)], -1))
 
@@ -237,8 +238,9 @@ class AMCPNetwork(nn.Module):
             query = self.seed.expand(*question.remaining.shape[:2], -1)
         if not self.config.coupling:
             return query
-        size = count_points(question.remaining).to(query)[..., None]  # (B, A, 1)
-        total = all_points_sum(question.remaining.to(features.pool) @ features.pool)
+        remaining = question.remaining.to(features.pool)
+        size = count_points(remaining)[..., None]  # (B, A, 1)
+        total = all_points_sum(remaining @ features.pool)
         share = size / question.n_points.clamp_min(1)[:, None, None]
         seen = [question.finished, total / size.clamp_min(1), _log(share)]
         return query + self.couple(torch.cat(seen, -1))
@@ -262,7 +264,7 @@ class AMCPNetwork(nn.Module):
 
     def _refine(self, features: Features, remaining: Tensor, guess: Guess) -> Belief:
         """One more look: pool the points by their memberships, move phi and the moments."""
-        weight = torch.where(remaining, guess.logits.sigmoid(), 0.0)  # (B, A, N)
+        weight = guess.logits.sigmoid() * remaining  # (B, A, N)
         mass = all_points_sum(weight.sum(2, keepdim=True))
         pooled = all_points_sum(weight @ features.pool) / (mass + 1e-3)
         phi, mean, log_scale = guess.belief
@@ -293,7 +295,7 @@ class AMCPNetwork(nn.Module):
         score (B, 1 or A, N, W), points (B, N, D) -> (B, A, N, W).
         """
         gate, shift = self.modulate(belief.phi)[:, :, None].chunk(2, -1)
-        seen = score * (1 + gate) + shift
+        seen = torch.addcmul(shift, score, 1 + gate)
         if not self.located:
             return seen
         z = (points[:, None] - belief.mean[:, :, None]) * (-belief.log_scale).exp()[:, :, None]

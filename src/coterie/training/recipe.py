@@ -7,6 +7,7 @@ from torch import Generator
 
 from coterie.data.batch import SetBatch
 from coterie.data.episodes import drop_clusters
+from coterie.encoders.tabular import Scaling
 
 
 class Prior(Protocol):
@@ -41,7 +42,8 @@ class Recipe:
     """A system, the sets it is shown, and how it is trained on them.
 
     partly_filtered: how many of the sets have lost some of their clusters, as after some steps;
-    stray_points: up to which share of the points of a lost cluster stays behind.
+    stray_points: up to which share of the points of a lost cluster stays behind;
+    scaling: how the columns of a table are to become those that the prior draws (`fit_columns`).
     """
 
     name: str
@@ -52,6 +54,7 @@ class Recipe:
     partly_filtered: float = 0.0
     stray_points: float = 0.0
     trained_on: str = ""
+    scaling: Scaling = "none"
 
     def __post_init__(self) -> None:
         known = self.settings.get("k_max", self.prior.k_max)

@@ -84,7 +84,12 @@ def train(
     system.eval()
     require_finite(system, config.steps)
     if fabric.is_global_zero:
-        card = make_card(system, trained_on=recipe.trained_on, recipe=recipe.describe())
+        card = make_card(
+            system,
+            trained_on=recipe.trained_on,
+            scaling=recipe.scaling,
+            recipe=recipe.describe(),
+        )
         save_system(folder / WEIGHTS, system, card)
     fabric.call("on_end", system)
     return system

@@ -15,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from coterie.encoders.tabular import Scaling
 from coterie.systems.registry import build, settings_of
 
 FORMAT_VERSION = 1
@@ -29,13 +30,14 @@ class Card:
     """What a weights file says of itself.
 
     system, settings: build the network again; trained_on: the prior in words; provenance: preset,
-    seed, steps and the like.
+    seed, steps and the like; scaling: how the network's input is made of a table (`fit_columns`).
     """
 
     system: str
     settings: dict[str, Any]
     trained_on: str = ""
     provenance: dict[str, Any] = field(default_factory=dict)
+    scaling: Scaling = "none"
 
     @property
     def columns(self) -> int:
@@ -110,9 +112,11 @@ def load_system(path: Path, **changes: Any) -> tuple[nn.Module, Card]:
     return system.eval().requires_grad_(False), card
 
 
-def make_card(system: Any, *, trained_on: str = "", **provenance: Any) -> Card:
+def make_card(
+    system: Any, *, trained_on: str = "", scaling: Scaling = "none", **provenance: Any
+) -> Card:
     """The card of a system in memory."""
-    return Card(system.name, settings_of(system), trained_on, dict(provenance))
+    return Card(system.name, settings_of(system), trained_on, dict(provenance), scaling)
 
 
 def _card(path: Path, header: dict[str, Any]) -> Card:

@@ -1,0 +1,70 @@
+"""What the site does beyond Markdown: equations become MathML, examples are run for the gallery."""
+
+import html
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from latex2mathml.converter import convert
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).parent.parent
+EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+NUMBER = re.compile(r"\\qquad\s*\((\d+)\)\s*$")
+GALLERY = "<!-- gallery -->"
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """Every equation as MathML, which browsers draw without a script."""
+    return EQUATION.sub(_mathml, content)
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Run the examples; what they drew and said goes into the gallery."""
+    folder = Path(tempfile.mkdtemp(prefix="gallery-"))
+    parts = []
+    for script in sorted((ROOT / "examples").glob("plot_*.py")):
+        picture = folder / f"{script.stem}.png"
+        said = _run(script, picture)
+        address = f"images/gallery/{picture.name}"
+        files.append(File.generated(config, address, abs_src_path=str(picture)))
+        parts.append(_entry(script, said, address))
+    page = files.get_file_from_path("gallery.md")
+    page.content_string = page.content_string.replace(GALLERY, "\n\n".join(parts))
+    return files
+
+
+def _run(script: Path, picture: Path) -> str:
+    """What an example prints; the picture is drawn on the way."""
+    command = [sys.executable, "-W", "ignore", str(script), picture.name]
+    here = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    run = subprocess.run(command, cwd=picture.parent, env=here, capture_output=True, text=True)
+    if run.returncode:
+        raise RuntimeError(f"{script.name} failed:\n{run.stderr}")
+    return run.stdout.strip()
+
+
+def _entry(script: Path, said: str, picture: str) -> str:
+    """An example as Markdown: its first sentence, its picture, what it said, its source."""
+    source = script.read_text()
+    title = source.split('"""')[1].splitlines()[0].rstrip(".")
+    return (
+        f"## {title}\n\n![{title}]({picture})\n\n```text\n{said}\n```\n\n"
+        f"<details markdown><summary>examples/{script.name}</summary>\n\n"
+        f"```python\n{source}```\n\n</details>"
+    )
+
+
+def _mathml(found: re.Match[str]) -> str:
+    """One equation; its number, if it has one, stands at the right."""
+    tag, latex = found[1], html.unescape(found[2]).strip()
+    if tag == "span":
+        return convert(latex)
+    number = NUMBER.search(latex)
+    equation = convert(NUMBER.sub("", latex), display="block")
+    beside = f'<span class="equation-number">({number[1]})</span>' if number else ""
+    return f'<div class="equation">{equation}{beside}</div>'

@@ -1,0 +1,163 @@
+"""Public labelled sets: our models against the methods that choose k themselves.
+
+Everybody answers every set, in turn, with each number of threads. Runs are written down as they
+come. Those of the peers are used again, for nothing about them changes with our weights.
+"""
+
+import hashlib
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+
+import coterie
+from coterie.bench.ledger import Kept, Key, Ledger
+from coterie.bench.machine import Stopwatch, describe_machine
+from coterie.bench.methods import Answer, Method, ours
+from coterie.bench.peers import ALL_COVARIANCES, peers, standardised, told_k
+from coterie.bench.race import Progress, run_method, turns
+from coterie.bench.sets import LabelledSet
+from coterie.bench.tables_report import Row, TablesReport
+from coterie.bench.threads import limited_threads
+from coterie.data.suite import SuiteSet
+from coterie.weights.catalogue import find
+from coterie.weights.format import load_card
+
+SHIPPED = ("amcp-universal",)
+WARM_UP_POINTS = 200
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured: k_limit is what the peers search, k_max what the sets may have."""
+
+    weights: tuple[str, ...] = SHIPPED
+    k_limit: int = 20
+    threads: tuple[int, ...] = (1, 2)
+    k_max: int = 30
+
+    @property
+    def command(self) -> str:
+        """What to type to measure the same again."""
+        named = " ".join(f"--weights {name}" for name in self.weights)
+        threads = " ".join(f"--threads {number}" for number in self.threads)
+        return f"coterie bench tables {named} --k-limit {self.k_limit} {threads}"
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A method for each set, and what its answers depend on beside its details: the version."""
+
+    name: str
+    details: str
+    version: str
+    method_for: Callable[[LabelledSet], Method]
+    is_ours: bool = False
+    told_k: bool = False
+
+
+def our_entrants(weights: Sequence[str]) -> tuple[Entrant, ...]:
+    """Our models as they come; one that reads columns as they are has them standardised."""
+    return tuple(
+        replace(_constant(_prepared(method, name), _digest_of_weights(name)), is_ours=True)
+        for name in weights
+        for method in ours([name])
+    )
+
+
+def peer_entrants(k_limit: int) -> tuple[Entrant, ...]:
+    """The methods that choose k themselves, and the one that is told the true one."""
+    version = f"sklearn {sklearn.__version__}"
+    choosing = peers(k_limit, ALL_COVARIANCES)
+    example = standardised(told_k(2))
+
+    def told(given: LabelledSet) -> Method:
+        return standardised(told_k(int(given.labels.max()) + 1))
+
+    return (
+        *(_constant(standardised(method), version) for method in choosing),
+        Entrant(example.name, example.details, version, told, told_k=True),
+    )
+
+
+def run_tables(
+    suite: Sequence[SuiteSet],
+    plan: Plan,
+    ledger: Path,
+    *,
+    resume: bool = False,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> TablesReport:
+    """Run everybody on every set of the suite, but for the runs that the ledger holds.
+
+    It holds the peers' unless fresh; ours only to resume. progress(label, done, total) is told of
+    every set.
+    """
+    stopwatch, date = Stopwatch(), datetime.now(UTC).isoformat(timespec="seconds")
+    mine, others = our_entrants(plan.weights), peer_entrants(plan.k_limit)
+    their_names = {entrant.name for entrant in others}
+    kept = Ledger(ledger, keep=lambda key: not fresh and (resume or key.method in their_names))
+    field = [(entrant, threads) for entrant in (*mine, *others) for threads in plan.threads]
+    warm: set[tuple[str, int]] = set()
+    for number, given in enumerate(suite):
+        labelled = LabelledSet(given.points, given.labels, None)
+        for entrant, threads in turns(field, number):
+            key = _key(entrant, given, threads)
+            if key in kept:
+                continue
+            method = entrant.method_for(labelled)
+            with limited_threads(threads):
+                if (entrant.name, threads) not in warm:
+                    method.cluster(given.points[:WARM_UP_POINTS])
+                    warm.add((entrant.name, threads))
+                beside = Stopwatch()
+                run = run_method(method, labelled)
+                kept.add(key, Kept(run, date, beside.others_share()))
+        if progress is not None:
+            progress("sets", number + 1, len(suite))
+    machine = {**describe_machine(), "others_cpu_share": stopwatch.others_share()}
+    rows = tuple(_row(entrant, suite, plan.threads, kept) for entrant in (*mine, *others))
+    return TablesReport(plan.command, date, machine, plan.k_max, tuple(suite), rows)
+
+
+def _row(entrant: Entrant, suite: Sequence[SuiteSet], threads: Sequence[int], kept: Ledger) -> Row:
+    runs = {
+        number: tuple(kept[_key(entrant, given, number)] for given in suite) for number in threads
+    }
+    return Row(entrant.name, entrant.details, entrant.is_ours, entrant.told_k, runs)
+
+
+def _key(entrant: Entrant, given: SuiteSet, threads: int) -> Key:
+    digest = hashlib.sha256()
+    for part in (entrant.details, entrant.version):
+        digest.update(part.encode())
+    digest.update(given.points.tobytes())
+    digest.update(given.labels.tobytes())
+    return Key(entrant.name, given.name, threads, digest.hexdigest()[:16])
+
+
+def _constant(method: Method, version: str) -> Entrant:
+    return Entrant(method.name, method.details, version, lambda given: method)
+
+
+def _digest_of_weights(name: str) -> str:
+    digest = hashlib.sha256(find(name).read_bytes()).hexdigest()
+    return f"coterie {coterie.__version__}, weights {digest}"
+
+
+def _prepared(method: Method, weights: str) -> Method:
+    """Our method without its remarks, on the columns that its weights want."""
+
+    def cluster(points: NDArray[np.float32]) -> Answer:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return method.cluster(points)
+
+    quiet = Method(method.name, method.details, cluster)
+    return quiet if load_card(find(weights)).scaling != "none" else standardised(quiet)

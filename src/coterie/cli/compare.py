@@ -1,0 +1,168 @@
+"""`coterie compare`: our models and their peers on one table."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from coterie.cli.options import (
+    Array,
+    AsJson,
+    Columns,
+    Encoding,
+    Exclude,
+    File,
+    Id,
+    Seed,
+    Separator,
+    shipped_weights,
+)
+from coterie.cli.progress import stages
+from coterie.cli.refusal import refuse, refusing
+from coterie.cli.tables import show_tables
+
+if TYPE_CHECKING:
+    from coterie.bench.side_by_side import Comparison
+    from coterie.data.tables.table import Table
+
+
+def compare(
+    file: File,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column with the true groups: adds ARI, NMI and ACC.",
+            show_default=False,
+        ),
+    ] = None,
+    weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A shipped model or a weights file; may be repeated. Default: all shipped ones.",
+            show_default=False,
+            autocompletion=shipped_weights,
+        ),
+    ] = None,
+    max_clusters: Annotated[
+        int,
+        typer.Option(metavar="K", min=2, help="Up to how many the peers look for, where they do."),
+    ] = 12,
+    columns: Columns = None,
+    exclude: Exclude = None,
+    ids: Id = None,
+    separator: Separator = None,
+    encoding: Encoding = "utf-8",
+    array: Array = None,
+    sample: Annotated[
+        int, typer.Option(metavar="N", min=2, help="Of a longer file, compare on as many rows.")
+    ] = 5000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Run our models and the usual methods on one table, side by side.
+
+    Agreement is the mean adjusted Rand index with the other methods: one for the same clusters,
+    zero for chance. Silhouette (higher is better) and DBI (lower is better) favour round clusters.
+    """
+    with refusing(), stages() as begin:
+        import numpy as np
+        import torch
+
+        from coterie.bench.methods import amortized
+        from coterie.bench.peers import peers
+        from coterie.bench.side_by_side import compare as run
+        from coterie.data.tables.columns import Choice, named
+        from coterie.data.tables.files import opened
+        from coterie.data.tables.survey import read_rows, read_table
+        from coterie.estimators.quick import clusterer
+        from coterie.weights.catalogue import models, open_model
+
+        names = weights or [model.name for model in models()]
+        for name in names:
+            open_model(name)  # a wrong one is told before the work,
+            open_model(name, dtype=torch.float64)  # and none is timed while it is read
+        truth = None
+        with opened(file, separator=separator, encoding=encoding, array=array) as source:
+            labels = named(source, [label]) if label is not None else ()
+            if len(labels) > 1:
+                refuse("--label takes one column")
+            choice = Choice(columns or (), exclude or (), ids or (), labels)
+            table = read_table(
+                source, choice, max_rows=sample, seed=seed, progress=begin("reading")
+            )
+            for cells in read_rows(source, labels, table.rows).values():
+                truth = np.array(cells)
+        if len(table.values) < 2:
+            refuse(f"{source.name} has a single row; there is nothing to compare")
+        methods = [
+            *(amortized(name, clusterer(name, random_state=seed)) for name in names),
+            *peers(min(max_clusters, len(table.values))),
+        ]
+        comparison = run(table.values, methods, truth, progress=begin("comparing"))
+    result = _result(str(file), table, comparison, label)
+    if as_json:
+        typer.echo(json.dumps(result))
+    else:
+        _show(result)
+
+
+def _result(
+    file: str, table: "Table", comparison: "Comparison", label: str | None
+) -> dict[str, Any]:
+    """What was found, ready for JSON."""
+    pairs = [
+        [None if value != value else round(float(value), 6) for value in line]  # NaN is not itself
+        for line in comparison.agreement
+    ]
+    return {
+        "file": file,
+        "rows": table.n_rows,
+        "compared_rows": len(table.values),
+        "columns": list(table.names),
+        "left_out": [column._asdict() for column in table.left_out],
+        "label": label,
+        "methods": [row._asdict() for row in comparison.rows],
+        "agreement": pairs,
+    }
+
+
+def _show(result: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+
+    def say(text: str) -> None:
+        console.print(text, soft_wrap=True)
+
+    rows, compared = result["rows"], result["compared_rows"]
+    sampled = f", compared on a sample of {compared:,}" if compared < rows else ""
+    say(f"[dim]rows     [/] {rows:,}{sampled}")
+    say(f"[dim]columns  [/] {escape(', '.join(result['columns']))}")
+    for column in result["left_out"]:
+        say(
+            f"[dim]left out [/] {escape(column['name'] or '(no name)')}: {escape(column['reason'])}"
+        )
+    scores = ["ari", "nmi", "acc"] if result["label"] is not None else []
+    keys = ["n_clusters", *scores, "agreement", "silhouette", "dbi", "seconds"]
+    header = ["method", "k", *map(str.upper, scores), "agreement", "silhouette", "DBI", "seconds"]
+    answered = [row for row in result["methods"] if row["refusal"] is None]
+    cells = [[row["method"], *(_cell(key, row[key]) for key in keys)] for row in answered]
+    title = f"{len(answered)} methods on {result['file']}"
+    show_tables([(title, header, cells)], console)
+    for row in result["methods"]:
+        if row["refusal"] is not None:
+            say(f"[yellow]{escape(row['method'])}[/] refused: {escape(row['refusal'])}")
+    notes: dict[str, list[str]] = {}
+    for row in answered:
+        for note in row["notes"]:
+            notes.setdefault(note, []).append(row["method"])
+    for note, methods in notes.items():
+        say(f"[yellow]note     [/] {escape(', '.join(methods))}: {escape(note)}")
+
+
+def _cell(key: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    return str(value) if key == "n_clusters" else f"{value:.3f}"

@@ -1,0 +1,139 @@
+"""What `coterie cluster` writes: labels, a picture, a report."""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from coterie.cli.progress import Begin
+from coterie.cli.refusal import refuse
+
+if TYPE_CHECKING:
+    from coterie.data.tables.columns import Choice
+    from coterie.data.tables.labelled import Sizes
+    from coterie.data.tables.table import Source, Table
+    from coterie.estimators.base import AmortizedClusterer
+
+STANDARD_OUTPUT = Path("-")
+
+
+class Targets(NamedTuple):
+    """Where the labels, the picture and the report go."""
+
+    labels: Path | None
+    picture: Path | None
+    report: Path | None
+
+
+class Found(NamedTuple):
+    """A fitted model, and what people should mind."""
+
+    model: "AmortizedClusterer"
+    notes: tuple[str, ...]
+
+
+def refuse_targets(file: Path, source: "Source", targets: Targets) -> None:
+    """Say no before the work to what could not be written after it."""
+    from coterie.data.tables.labelled import refuse_labelled, refuse_other_format
+
+    if targets.labels is not None:
+        refuse_labelled(source)
+        if targets.labels != STANDARD_OUTPUT:
+            refuse_other_format(source, targets.labels)
+    if targets.picture is not None:
+        from coterie.plots import SUFFIXES
+
+        if targets.picture.suffix.lower() not in SUFFIXES:
+            refuse(f"cannot draw {targets.picture}; a picture ends in {', '.join(SUFFIXES)}")
+    if targets.report is not None and targets.report.suffix.lower() not in (".html", ".htm"):
+        refuse(f"cannot write {targets.report}; a report ends in .html")
+    for target in filter(None, targets):
+        if target.exists() and file.exists() and target.samefile(file):
+            refuse(f"{target} is the input itself; write to another file")
+        if target.is_dir():
+            refuse(f"{target} is a folder; name a file")
+
+
+def write_labels(
+    source: "Source", table: "Table", model: "AmortizedClusterer", out: Path | None, begin: Begin
+) -> "Sizes":
+    """Count the clusters over all rows, and write the rows where they are wanted."""
+    from coterie.data.tables.labelled import Sizes, label_rows
+
+    if out is None and not table.is_sample:
+        sizes = Sizes(model.n_clusters_)
+        sizes.add(model.labels_, model.probabilities_.max(1))
+        return sizes
+
+    def assign(rows: Any, values: Any) -> tuple[Any, Any]:
+        if not table.is_sample:
+            return model.labels_[rows], model.probabilities_[rows].max(1)
+        probabilities = model.predict_proba(values)
+        return probabilities.argmax(1), probabilities.max(1)
+
+    arguments = (source, table, assign, model.n_clusters_)
+    if out != STANDARD_OUTPUT:
+        return label_rows(*arguments, out, begin("labelling"))
+    with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
+        target = Path(folder) / "labels"
+        sizes = label_rows(*arguments, target, begin("labelling"))
+        with target.open("rb") as labelled:
+            shutil.copyfileobj(labelled, sys.stdout.buffer)
+    return sizes
+
+
+def draw(table: "Table", model: "AmortizedClusterer", plot: Path | None) -> None:
+    """Draw the steps, where a picture is wanted."""
+    if plot is None:
+        return
+    from coterie.data.tables.labelled import replacing
+    from coterie.plots import plot_steps
+
+    with replacing(plot) as part:
+        plot_steps(table.values, model.clustering_, names=table.names).savefig(part)
+
+
+def write_report(
+    source: "Source",
+    table: "Table",
+    found: Found,
+    sizes: "Sizes",
+    choice: "Choice",
+    command: str,
+    path: Path,
+) -> None:
+    """Write the report; of the columns left out it shows those that name the rows, or else text."""
+    from coterie.data.tables.columns import named
+    from coterie.data.tables.survey import read_rows
+    from coterie.report.content import Origin, gather
+    from coterie.report.write import as_read, save
+
+    text = [left.name for left in table.left_out if left.is_text]
+    details = named(source, choice.ids) or text
+    origin = Origin(
+        title=Path(source.name).name,
+        command=command,
+        first_row=1,
+        n_rows=table.n_rows,
+        facts=(
+            ("weights", str(found.model.weights)),
+            ("columns", ", ".join(table.names)),
+            *(
+                ("left out", f"{left.name or '(no name)'}: {left.reason}")
+                for left in table.left_out
+            ),
+        ),
+        notes=found.notes,
+    )
+    content = gather(
+        found.model.clustering_,
+        table.values,
+        table.names,
+        origin,
+        numbers=table.rows,
+        sizes=sizes.counts,
+        read=as_read(found.model, table.values),
+        describe=lambda rows: read_rows(source, details, table.rows[rows]),
+    )
+    save(content, path)

@@ -1,0 +1,102 @@
+"""What `coterie cluster` says at the end."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+if TYPE_CHECKING:
+    from coterie.data.tables.labelled import Sizes
+    from coterie.data.tables.table import Table
+    from coterie.estimators.base import AmortizedClusterer
+
+BAR = 20
+
+
+def summary(
+    file: str,
+    table: "Table",
+    model: "AmortizedClusterer",
+    sizes: "Sizes",
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    """What was found, ready for JSON."""
+    return {
+        "file": file,
+        "rows": table.n_rows,
+        "fitted_rows": len(table.values),
+        "columns": list(table.names),
+        "left_out": [column._asdict() for column in table.left_out],
+        "weights": str(model.weights),
+        "n_clusters": model.n_clusters_,
+        "clusters": [
+            {
+                "cluster": number,
+                "size": int(size),
+                "mean_confidence": round(float(confidence / size), 6) if size else None,
+            }
+            for number, (size, confidence) in enumerate(
+                zip(sizes.counts, sizes.confidence, strict=True)
+            )
+        ],
+        "mean_log_likelihood": model.clustering_.log_likelihood,
+        "notes": list(notes),
+    }
+
+
+def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
+    """Print a summary for people."""
+    console = Console(highlight=False, stderr=to_stderr)
+
+    def say(text: str) -> None:
+        console.print(text, soft_wrap=True)
+
+    k, rows = result["n_clusters"], result["rows"]
+    say(
+        f"[bold]{k:,} {'cluster' if k == 1 else 'clusters'}[/] in {escape(_called(result['file']))}"
+    )
+    sampled = ""
+    if result["fitted_rows"] < rows:
+        sampled = f", clusters found on a sample of {result['fitted_rows']:,}"
+    say(f"[dim]rows     [/] {rows:,}{sampled}")
+    say(f"[dim]columns  [/] {escape(', '.join(result['columns']))}")
+    for column in result["left_out"]:
+        say(
+            f"[dim]left out [/] {escape(column['name'] or '(no name)')}: {escape(column['reason'])}"
+        )
+    say(f"[dim]model    [/] {escape(result['weights'])}")
+    if result["mean_log_likelihood"] is not None:
+        say(f"[dim]fit      [/] mean log-likelihood {result['mean_log_likelihood']:.3f} per row")
+    console.print(_cluster_table(result["clusters"], rows))
+    for name in ("labels", "picture", "report"):
+        if result[name] not in (None, "-"):
+            say(f"[dim]{name:<9}[/] {escape(result[name])}")
+    for note in result["notes"]:
+        say(f"[yellow]note     [/] {escape(note)}")
+
+
+def _called(file: str) -> str:
+    return "standard input" if file == "-" else file
+
+
+def _cluster_table(clusters: list[dict[str, Any]], rows: int) -> RichTable:
+    table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0))
+    for name in ("cluster", "size", "share"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    table.add_column("confidence", justify="right")
+    largest = max(cluster["size"] for cluster in clusters)
+    for cluster in clusters:
+        bar = "█" * max(1, round(BAR * cluster["size"] / largest)) if cluster["size"] else ""
+        confidence = cluster["mean_confidence"]
+        table.add_row(
+            str(cluster["cluster"]),
+            f"{cluster['size']:,}",
+            f"{cluster['size'] / rows:.1%}",
+            f"[cyan]{bar}[/]",
+            "" if confidence is None else f"{confidence:.3f}",
+        )
+    return table

@@ -1,0 +1,20 @@
+"""Families of sets, from which the universal prior mixes: each draws a whole batch at once."""
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from coterie.data.priors.draws import Drawn, Draws, Plan
+from coterie.data.priors.families.blobs import blobs
+from coterie.data.priors.families.images import images
+from coterie.data.priors.families.regions import regions
+from coterie.data.priors.families.scenes import scenes
+
+Family = Callable[[Plan, int, Tensor, Draws], Drawn]
+
+FAMILIES: dict[str, Family] = {
+    "blobs": blobs,
+    "images": images,
+    "scenes": scenes,
+    "regions": regions,
+}

@@ -1,0 +1,130 @@
+"""Regions of the plane: cells, stripes, frames and grids with thin gaps or unequal densities."""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from coterie.data.priors.draws import Drawn, Draws, Plan
+from coterie.data.priors.placing import turn
+
+SPARE = 3  # candidates for each point that is kept
+FEWEST = 6  # a cell that is left with fewer points is left out
+
+
+class _Cells(NamedTuple):
+    """Which cell each of M candidates lies in, and how clearly."""
+
+    label: Tensor  # (B, M)
+    margin: Tensor  # (B, M), how much farther the next cell's middle is; the gap, at a boundary
+    spacing: Tensor  # (B, 1), from one middle to the next
+    in_turn: Tensor  # (B, 1) bool, whether the neighbours of a cell have the numbers next to its
+
+
+def regions(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
+    """Points spread evenly, cut into cells; what lies in the gaps between the cells is left out.
+
+    The labels are those of the cells, so the plan only gives the sizes and numbers; a cell that
+    the gaps swallow is not there. In the first two columns.
+    """
+    n_sets, n_points, k_max = plan.shape
+    where = draws.uniform(-1, 1, n_sets, SPARE * n_points, 2)
+    # Twice the distance between neighbours: a gap that nobody could see is none.
+    visible = 2.2 / plan.mask.sum(1, keepdim=True).clamp_min(1).sqrt()
+    cells = _cut(where, visible, plan, draws)
+
+    by_density = draws.chance(0.3, n_sets, 1) & cells.in_turn  # no gap, but unequal density
+    # What the gaps take makes the rest denser, and gaps that are as wide as the cells are too wide.
+    narrowest = visible * cells.spacing / (visible + cells.spacing)
+    gap = torch.maximum(cells.spacing * draws.uniform(0.05, 0.35, n_sets, 1), narrowest)
+    gap = torch.where(by_density, 0.0, gap)
+    thinnest = torch.where(by_density, 0.08, 0.35)
+    density = thinnest ** draws.uniform(0, 1, n_sets, k_max)
+    dense = torch.arange(k_max, device=where.device) % 2 == 0
+    density = torch.where(by_density, torch.where(dense, 1.0, thinnest), density)
+    kept = draws.uniform(0, 1, *cells.label.shape) < density.gather(1, cells.label)
+    kept = _populous(cells.label, kept & (cells.margin > gap), plan)
+
+    chosen = torch.argsort(~kept, dim=1, stable=True)[:, :n_points]
+    valid = plan.mask & kept.gather(1, chosen)
+    flat = _bend(where, draws).gather(1, chosen[..., None].expand(-1, -1, 2))
+    labels = torch.where(valid, cells.label.gather(1, chosen), -1)
+    points = torch.nn.functional.pad(flat, (0, columns - 2)) if columns > 2 else flat[..., :columns]
+    return Drawn(points, labels)
+
+
+def _cut(where: Tensor, visible: Tensor, plan: Plan, draws: Draws) -> _Cells:
+    """Cells around middles in the plane, or bands: beside one another, or around one another."""
+    n_sets, _, k_max = plan.shape
+    k = plan.n_clusters[:, None]
+    number = torch.arange(k_max, device=where.device).expand(n_sets, -1)
+    order = draws.choice(3, n_sets, 1, 1)
+    kind = draws.choice(4, n_sets, 1)  # 0: stripes, 1: frames, 2 and 3: cells
+    level = torch.where(kind == 0, 2 * (number + 0.5) / k - 1, (number + 0.7) / k)
+    height = torch.where(kind[..., None] == 0, where[..., :1], _length(where, order))
+    # Bands that are too thin for their points are cells instead.
+    banded = (kind < 2) & (0.6 * torch.where(kind == 0, 2, 1) / k > visible)
+
+    seen = torch.where(banded[..., None], torch.nn.functional.pad(height, (0, 1)), where)
+    middle = torch.stack([level, torch.zeros_like(level)], -1)
+    middle = torch.where(banded[..., None], middle, _middles(plan, draws))  # (B, K, 2)
+    apart = _length(seen[:, :, None] - middle[:, None], order[..., None])[..., 0]  # (B, M, K)
+    apart = torch.where(plan.exists[:, None], apart, torch.inf)
+    beyond = torch.full_like(apart[..., :1], torch.inf)  # the next of one that is alone
+    nearest = torch.cat([apart, beyond], 2).topk(2, dim=2, largest=False)
+    margin = nearest.values[..., 1] - nearest.values[..., 0]
+    label = nearest.indices[..., 0]
+    return _Cells(label, margin, _spacing(middle, plan.exists, order), banded | (k == 2))
+
+
+def _populous(label: Tensor, kept: Tensor, plan: Plan) -> Tensor:
+    """The kept candidates (B, M) of the cells of which a set will show enough points."""
+    share = plan.mask.sum(1, keepdim=True) / kept.sum(1, keepdim=True).clamp_min(1)
+    count = torch.zeros_like(plan.exists, dtype=torch.long).scatter_add(1, label, kept.long())
+    shown = count * share.clamp_max(1)
+    enough = shown >= shown.amax(1, keepdim=True).clamp_max(FEWEST)
+    return kept & enough.gather(1, label)
+
+
+def _middles(plan: Plan, draws: Draws) -> Tensor:
+    """The middle of each cell, anywhere or on a grid: (B, K, 2)."""
+    n_sets, _, k_max = plan.shape
+    anywhere = draws.uniform(-1, 1, n_sets, k_max, 2)
+    number = torch.arange(k_max, device=anywhere.device).expand(n_sets, -1)
+    side = plan.n_clusters[:, None].float().sqrt().ceil()
+    grid = torch.stack([number % side + 0.5, (number / side).floor() + 0.5], -1) / side[..., None]
+    return torch.where(draws.chance(0.35, n_sets, 1, 1), 2 * grid - 1, anywhere)
+
+
+def _spacing(middle: Tensor, exists: Tensor, order: Tensor) -> Tensor:
+    """The mean distance from a middle to its nearest neighbour, or 0: (B, K, 2) -> (B, 1)."""
+    apart = _length(middle[:, :, None] - middle[:, None], order[..., None])[..., 0]  # (B, K, K)
+    itself = torch.eye(middle.shape[1], dtype=torch.bool, device=middle.device)
+    apart = torch.where(itself | ~exists[:, None], torch.inf, apart).amin(2)
+    known = exists & apart.isfinite()
+    total = torch.where(known, apart, 0.0).sum(1, keepdim=True)
+    return total / known.sum(1, keepdim=True).clamp_min(1)
+
+
+def _length(vector: Tensor, order: Tensor) -> Tensor:
+    """The 1-, 2- or maximum norm (order 0, 1, 2): (..., D) -> (..., 1)."""
+    sides = vector.abs()
+    euclid = sides.square().sum(-1, keepdim=True).clamp_min(1e-12).sqrt()
+    largest = sides.amax(-1, keepdim=True)
+    return torch.where(
+        order == 0, sides.sum(-1, keepdim=True), torch.where(order == 1, euclid, largest)
+    )
+
+
+def _bend(where: Tensor, draws: Draws) -> Tensor:
+    """A smooth deformation of the plane that does not fold it: (B, M, 2)."""
+    n_sets = len(where)
+    # It would fold where amount * wave * pi / 2 is one in both directions.
+    amount = draws.chance(0.5, n_sets, 1, 1) * draws.uniform(0, 0.3, n_sets, 1, 1)
+    wave = draws.uniform(0.5, 2.0, n_sets, 1, 2)
+    phase = draws.uniform(0, 2 * math.pi, n_sets, 1, 2)
+    bent = where + amount * (wave * where.flip(-1) * math.pi / 2 + phase).sin()
+    aspect = draws.log_uniform(0.5, 1.0, n_sets, 1, 1)
+    bent = torch.cat([bent[..., :1], aspect * bent[..., 1:]], -1)
+    return turn(bent, draws.uniform(0, 2 * math.pi, n_sets, 1, 1))

@@ -1,0 +1,111 @@
+"""Sets of many kinds, for a model that is to cluster any table.
+
+A set is drawn in stages, each a function on whole batches: who belongs where, a family that gives
+every point a place, background noise, and what makes a table of it. Every family is drawn for
+every set and one of them kept: a batch has static shapes, and nothing waits for the device.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Generator, Tensor
+
+from coterie.data.batch import SetBatch
+from coterie.data.priors.draws import Drawn, Draws, plan_sets
+from coterie.data.priors.families import FAMILIES
+from coterie.data.priors.placing import reflect
+from coterie.functional.canonical import onto_principal_axes, standardise
+
+
+@dataclass(frozen=True)
+class Universal:
+    """Mixtures, sheets, shapes and regions, with noise and columns that do not help.
+
+    shares: how often each family is drawn; noise: how often a set has background points, labelled
+    -1; tables: how often columns are added, rounded or bent.
+    """
+
+    n_max: int = 1000
+    k_max: int = 32
+    columns: int = 16
+    shares: tuple[tuple[str, float], ...] = (
+        ("blobs", 0.3),
+        ("images", 0.15),
+        ("scenes", 0.35),
+        ("regions", 0.2),
+    )
+    noise: float = 0.15
+    tables: float = 0.3
+
+    def sample(self, n_sets: int, generator: Generator) -> SetBatch:
+        """A batch of labelled sets in the frame that the network reads."""
+        draws = Draws(generator)
+        plan = plan_sets(n_sets, self.n_max, self.k_max, draws)
+        used = draw_columns(n_sets, self.columns, draws)
+        points, labels = self._mix(
+            [FAMILIES[name](plan, self.columns, used, draws) for name, _ in self.shares], draws
+        )
+        mask = labels >= 0
+        points, labels = with_noise(points, labels, self.noise, draws)
+        points = as_table(points, mask, self.tables, draws)
+        points = onto_principal_axes(standardise(points, mask), mask)
+        return SetBatch(torch.where(mask[..., None], points, 0.0), mask, labels)
+
+    def _mix(self, drawn: list[Drawn], draws: Draws) -> Drawn:
+        """For each set one of the families."""
+        total = sum(share for _, share in self.shares)
+        ticket = total * draws.uniform(0, 1, len(drawn[0].labels), 1)
+        points, labels = drawn[0]
+        passed = 0.0
+        for (_, share), other in zip(self.shares, drawn[1:], strict=False):
+            passed += share
+            later = ticket >= passed  # (B, 1)
+            points = torch.where(later[..., None], other.points, points)
+            labels = torch.where(later, other.labels, labels)
+        return Drawn(points, labels)
+
+
+def draw_columns(n_sets: int, columns: int, draws: Draws) -> Tensor:
+    """Which columns a set has: one for these, zero for the others (B, 1, D); often just two."""
+    some = draws.log_uniform(1, columns + 1, n_sets).floor()
+    n_columns = torch.where(draws.chance(0.4, n_sets), 2.0, some)
+    return (torch.arange(columns, device=some.device) < n_columns[:, None]).float()[:, None]
+
+
+def with_noise(points: Tensor, labels: Tensor, often: float, draws: Draws) -> Drawn:
+    """Some sets lose up to a fifth of their points to an even background, labelled -1."""
+    valid = labels >= 0
+    rate = draws.chance(often, len(labels), 1) * draws.uniform(0.01, 0.2, len(labels), 1)
+    lost = valid & (draws.uniform(0, 1, *labels.shape) < rate)
+    low = torch.where(valid[..., None], points, torch.inf).amin(1, keepdim=True)
+    high = torch.where(valid[..., None], points, -torch.inf).amax(1, keepdim=True)
+    anywhere = low + (high - low) * draws.uniform(-0.05, 1.05, *points.shape)
+    return Drawn(torch.where(lost[..., None], anywhere, points), torch.where(lost, -1, labels))
+
+
+def as_table(points: Tensor, mask: Tensor, often: float, draws: Draws) -> Tensor:
+    """Columns turned among one another, added as noise, bent and rounded: (B, N, D)."""
+    n_sets, n_points, columns = points.shape
+    points = standardise(points, mask)
+    there = (points != 0).any(1, keepdim=True)  # (B, 1, D)
+    turned = draws.chance(0.4, n_sets, 1, 1)
+    for _ in range(2):
+        mirror = draws.normal(n_sets, 1, columns)
+        # Now and then into columns that were empty: a shape in the plane becomes one in space.
+        mirror = torch.where(there | draws.chance(0.15, n_sets, 1, 1), mirror, 0.0)
+        points = torch.where(turned, reflect(points, mirror), points)
+
+    def sometimes(probability: float) -> Tensor:
+        return draws.chance(often, n_sets, 1, 1) & draws.chance(probability, n_sets, 1, 1)
+
+    bend = draws.uniform(0.1, 0.6, n_sets, 1, columns)
+    points = torch.where(sometimes(0.3), (bend * points.clamp(-6, 6)).expm1() / bend, points)
+    filled = (points != 0).any(1, keepdim=True)
+    n_filled = filled.sum(-1, keepdim=True)
+    last = n_filled * (1 + 0.7 * draws.uniform(0, 1, n_sets, 1, 1)) + 0.3  # never mostly noise
+    added = ~filled & (torch.arange(columns, device=points.device) < last) & sometimes(0.5)
+    points = torch.where(added, draws.normal(n_sets, n_points, columns), points)
+    step = draws.log_uniform(0.03, 0.4, n_sets, 1, columns)
+    rounded = sometimes(0.4) & draws.chance(0.6, n_sets, 1, columns)
+    points = torch.where(rounded, (points / step).round() * step, points)
+    return torch.where(mask[..., None], points, 0.0)

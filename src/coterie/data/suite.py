@@ -1,0 +1,59 @@
+"""The public labelled sets of `clustering_suite.npz`, for validation and comparison only."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+FILE = "clustering_suite.npz"
+POINTS, LABELS = "__X", "__y"
+NOISE = 0  # in the file, where clusters are 1..k
+
+# What kind of sets a battery holds, by how the names begin; the first that fits.
+KINDS = {
+    "sipu_a": "mixtures",
+    "sipu_birch": "mixtures",
+    "sipu_s1": "mixtures",
+    "sipu_s3": "mixtures",
+    "g2mg": "mixtures",
+    "h2mg": "mixtures",
+    "uci": "tables",
+}
+SHAPES = "2-D shapes"  # the rest, two of them in three columns
+
+
+@dataclass(frozen=True)
+class SuiteSet:
+    """A labelled set: points (n, D), labels (n,) 0..k-1, and -1 for noise."""
+
+    name: str
+    kind: str
+    points: NDArray[np.float32]
+    labels: NDArray[np.intp]
+
+    @property
+    def n_clusters(self) -> int:
+        """The true k, noise not counted."""
+        return int(self.labels.max()) + 1
+
+
+def read_suite(path: Path | str, *, k_max: int | None = None) -> tuple[SuiteSet, ...]:
+    """All sets of the file that have at most k_max clusters, by name."""
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"no file {path}")
+    with np.load(path) as file:
+        names = sorted(name.removesuffix(POINTS) for name in file.files if name.endswith(POINTS))
+        sets = [_read(name, file[name + POINTS], file[name + LABELS]) for name in names]
+    if not sets:
+        raise ValueError(f"{path} holds no sets")
+    return tuple(each for each in sets if k_max is None or each.n_clusters <= k_max)
+
+
+def _read(name: str, points: NDArray, labels: NDArray) -> SuiteSet:
+    numbered = np.full(len(labels), -1, dtype=np.intp)
+    clustered = labels != NOISE
+    numbered[clustered] = np.unique(labels[clustered], return_inverse=True)[1]
+    kind = next((kind for start, kind in KINDS.items() if name.startswith(start)), SHAPES)
+    return SuiteSet(name, kind, points, numbered)

@@ -1,0 +1,153 @@
+"""Parquet and Arrow: files of typed columns."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.data.tables.table import ADDED, Batch, LeftOut, SourceError, Writer, as_frame, pyarrow
+
+BATCH_ROWS = 65_536
+
+
+class Columnar:
+    """A file of batches of typed columns; what differs is how one is opened and made."""
+
+    text_is_data = False
+    aside: tuple[LeftOut, ...] = ()
+    suffixes: tuple[str, ...]
+    kind: str
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self._path = path
+        with self._refusing():
+            self._schema, self._n_rows = self._describe()
+            self.columns: tuple[str, ...] = tuple(self._schema.names)
+        if len(set(self.columns)) < len(self.columns):
+            twice = next(name for name in self.columns if self.columns.count(name) > 1)
+            raise SourceError(f"{name} has several columns {twice!r}; rename them first")
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows, as they lie in the file."""
+        seen = 0
+        with self._refusing():
+            for native in self._native_batches():
+                seen += native.num_rows
+                if native.num_rows:
+                    share = seen / self._n_rows if self._n_rows else 1.0
+                    yield Batch(as_frame(native, self.columns), native, share)
+        if not seen:
+            raise SourceError(f"{self.name} has no rows")
+
+    @contextmanager
+    def writer(self, target: Path) -> Iterator[Writer]:
+        arrow = pyarrow()
+        schema = self._schema.append(arrow.field(ADDED[0], arrow.int32()))
+        schema = schema.append(arrow.field(ADDED[1], arrow.float64()))
+        with self._make(target, schema) as file:
+            yield _BatchWriter(file, schema)
+
+    def _describe(self) -> tuple[Any, int]:
+        """The schema and, where the file says it, the number of rows; 0 where it does not."""
+        raise NotImplementedError
+
+    def _native_batches(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def _make(self, target: Path, schema: Any) -> Any:
+        raise NotImplementedError
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        try:
+            yield
+        except (pyarrow().ArrowException, OSError, UnicodeError) as error:
+            reason = str(error).splitlines()[0]
+            raise SourceError(f"{self.name} is damaged {self.kind}: {reason}") from error
+
+
+class Parquet(Columnar):
+    """A Parquet file."""
+
+    suffixes: tuple[str, ...] = (".parquet", ".pq")
+    kind = "Parquet"
+
+    def _describe(self) -> tuple[Any, int]:
+        with pyarrow().parquet.ParquetFile(self._path) as file:
+            row_groups = file.metadata.num_row_groups
+            self._codec = (
+                file.metadata.row_group(0).column(0).compression
+                if row_groups and file.metadata.num_columns
+                else "SNAPPY"
+            )
+            return file.schema_arrow, file.metadata.num_rows
+
+    def _native_batches(self) -> Iterator[Any]:
+        with pyarrow().parquet.ParquetFile(self._path) as file:
+            yield from file.iter_batches(BATCH_ROWS)
+
+    def _make(self, target: Path, schema: Any) -> Any:
+        codec = "NONE" if self._codec == "UNCOMPRESSED" else self._codec
+        return pyarrow().parquet.ParquetWriter(target, schema, compression=codec)
+
+
+class ArrowFile(Columnar):
+    """An Arrow file, which is what Feather is."""
+
+    suffixes: tuple[str, ...] = (".arrow", ".feather", ".ipc")
+    kind = "Arrow"
+
+    def _describe(self) -> tuple[Any, int]:
+        with pyarrow().memory_map(str(self._path)) as file:
+            reader = pyarrow().ipc.open_file(file)
+            batches = range(reader.num_record_batches)
+            return reader.schema, sum(reader.get_batch(i).num_rows for i in batches)
+
+    def _native_batches(self) -> Iterator[Any]:
+        with pyarrow().memory_map(str(self._path)) as file:
+            reader = pyarrow().ipc.open_file(file)
+            for i in range(reader.num_record_batches):
+                yield from _cut(reader.get_batch(i))
+
+    def _make(self, target: Path, schema: Any) -> Any:
+        return pyarrow().ipc.new_file(target, schema)
+
+
+class ArrowStream(Columnar):
+    """Arrow as it is sent from one program to another, without a table of contents."""
+
+    suffixes: tuple[str, ...] = (".arrows", ".arrow", ".ipc")
+    kind = "Arrow"
+
+    def _describe(self) -> tuple[Any, int]:
+        with pyarrow().OSFile(str(self._path)) as file:
+            return pyarrow().ipc.open_stream(file).schema, 0
+
+    def _native_batches(self) -> Iterator[Any]:
+        with pyarrow().OSFile(str(self._path)) as file:
+            for batch in pyarrow().ipc.open_stream(file):
+                yield from _cut(batch)
+
+    def _make(self, target: Path, schema: Any) -> Any:
+        return pyarrow().ipc.new_stream(target, schema)
+
+
+class _BatchWriter:
+    def __init__(self, file: Any, schema: Any) -> None:
+        self._file, self._schema = file, schema
+
+    def write(
+        self, batch: Batch, labels: NDArray[np.intp], confidence: NDArray[np.float64]
+    ) -> None:
+        added = [pyarrow().array(labels.astype(np.int32)), pyarrow().array(confidence)]
+        columns = [*batch.native.columns, *added]
+        self._file.write_batch(pyarrow().record_batch(columns, schema=self._schema))
+
+
+def _cut(batch: Any) -> Iterator[Any]:
+    for start in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(start, BATCH_ROWS)

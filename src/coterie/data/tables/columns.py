@@ -1,0 +1,189 @@
+"""Which columns of a file are numbers to cluster, and why the others are not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.data.tables.table import TEXT, LeftOut, Source, SourceError, polars
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MISSING = ("", "na", "n/a", "nan", "null", "none", "?")  # in any case
+BOOLEANS = {"true": 1.0, "false": 0.0}  # in any case
+NAMELESS = ("", "__index_level_0__", "Unnamed: 0")  # what data frames call their row numbers
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a user wants: these columns alone, not those; what names the rows or holds the truth.
+
+    An entry is a column's name or several with commas between them.
+    """
+
+    columns: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    ids: Sequence[str] = ()
+    truth: Sequence[str] = ()
+
+    def of(self, source: Source) -> "Chosen":
+        """The columns of a source that are to be tried, and those that need no trying."""
+        only = named(source, self.columns)
+        reasons = dict(source.aside)
+        reasons.update({name: "not among --columns" for name in source.columns if only})
+        for name in only:
+            reasons.pop(name, None)
+        reasons.update(dict.fromkeys(named(source, self.exclude), "excluded"))
+        reasons.update(dict.fromkeys(named(source, self.ids), "names the rows"))
+        reasons.update(dict.fromkeys(named(source, self.truth), "holds the true groups"))
+        tried = tuple(name for name in source.columns if name not in reasons)
+        for name in only:
+            if name not in tried:
+                raise SourceError(f"column {name!r} is both asked for and left out")
+        if not tried:
+            raise SourceError(f"all columns of {source.name} are left out")
+        return Chosen(tried, reasons, insisted=bool(only))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Columns to try, why the others are not; insisted: whether the user named those to try."""
+
+    tried: tuple[str, ...]
+    reasons: dict[str, str]
+    insisted: bool
+
+
+def named(source: Source, entries: Sequence[str]) -> tuple[str, ...]:
+    """The columns that entries mean; a name may have commas itself."""
+    found: list[str] = []
+    for entry in entries:
+        whole = entry in source.columns
+        for name in [entry] if whole else [part.strip() for part in entry.split(",")]:
+            if name not in source.columns:
+                has = ", ".join(map(repr, source.columns[:12]))
+                more = ", ..." if len(source.columns) > 12 else ""
+                raise SourceError(f"{source.name} has no column {name!r}; it has {has}{more}")
+            found.append(name)
+    return tuple(dict.fromkeys(found))
+
+
+class Column:
+    """What is known of a column after the batches that were read."""
+
+    def __init__(self, name: str, *, text_is_data: bool) -> None:
+        self.name = name
+        self.reason: str | None = None
+        self.holes = 0
+        self.first_hole: tuple[int, str] | None = None
+        self._text_is_data = text_is_data
+        self._there_are_values = False
+        self._counts = True
+        self._last: float | None = None
+
+    def read(self, column: "pl.Series", start: int) -> NDArray[np.float64]:
+        """The numbers (m,) of a batch whose first row is number start; NaN where none is."""
+        if self.reason is not None:
+            return np.full(len(column), np.nan)
+        numbers = self._numbers(column, start)
+        if numbers is None:
+            return np.full(len(column), np.nan)
+        self._note_holes(numbers, start)
+        self._there_are_values |= not np.isnan(numbers).all()
+        before = numbers[:1] - 1 if self._last is None else [self._last]
+        self._counts &= bool((np.diff(numbers, prepend=before) == 1).all())
+        self._last = float(numbers[-1])
+        return numbers
+
+    def left_out(self) -> LeftOut | None:
+        """Why the column cannot be used, once all is read."""
+        if self.reason is not None:
+            return LeftOut(self.name, self.reason)
+        if not self._there_are_values:
+            return LeftOut(self.name, "no values")
+        if self._counts and self.name in NAMELESS:
+            return LeftOut(self.name, "row numbers without a name")
+        return None
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether each value is one more than the one before it."""
+        return self._counts
+
+    def _numbers(self, column: "pl.Series", start: int) -> NDArray[np.float64] | None:
+        kinds = polars()
+        kind = column.dtype
+        if kind == kinds.String and self._text_is_data:
+            return self._parsed(column, start)
+        if kind == kinds.Null:
+            return np.full(len(column), np.nan)
+        if not (kind.is_numeric() or kind == kinds.Boolean):
+            self.reason = _kind(kind)
+            return None
+        numbers: NDArray[np.float64] = column.cast(kinds.Float64).fill_null(float("nan")).to_numpy()
+        return numbers
+
+    def _parsed(self, column: "pl.Series", start: int) -> NDArray[np.float64] | None:
+        text = column.str.strip_chars().str.to_lowercase().fill_null("")
+        numbers = text.cast(polars().Float64, strict=False)
+        truths = text.replace_strict(BOOLEANS, default=None, return_dtype=polars().Float64)
+        numbers = numbers.fill_null(truths)
+        wrong = (numbers.is_null() & ~text.is_in(MISSING)).arg_true()
+        if len(wrong):
+            row = int(wrong[0])
+            self.reason = f"{TEXT}, {_short(column[row])} in row {start + row + 1}"
+            return None
+        parsed: NDArray[np.float64] = numbers.fill_null(float("nan")).to_numpy()
+        return parsed
+
+    def _note_holes(self, numbers: NDArray[np.float64], start: int) -> None:
+        wrong = ~np.isfinite(numbers)
+        if wrong.any():
+            self.holes += int(wrong.sum())
+            first = int(np.argmax(wrong))
+            if self.first_hole is None:
+                kind = "no value" if np.isnan(numbers[first]) else "an infinite value"
+                self.first_hole = (start + first, kind)
+
+
+def refuse_holes(source: Source, columns: Sequence[Column]) -> None:
+    """Raise for missing or infinite values: no row is dropped and nothing is filled in."""
+    holed = [
+        (column.first_hole[0], column.first_hole[1], column)
+        for column in columns
+        if column.first_hole is not None
+    ]
+    if not holed:
+        return
+    row, kind, column = min(holed, key=lambda hole: hole[0])
+    others = sum(column.holes for column in columns) - 1
+    more = f"; {others:,} more like it" if others else ""
+    raise SourceError(
+        f"{source.name} has {kind} in row {row + 1}, counted without the header,"
+        f" column {column.name!r}{more}; fill it in, or leave columns out with --exclude"
+    )
+
+
+def refuse_no_numbers(source: Source, left_out: Sequence[LeftOut]) -> NoReturn:
+    """Raise for a file without a column that could be used."""
+    reasons = ", ".join(f"{name!r}: {reason}" for name, reason in left_out[:8])
+    hint = ""
+    if len(source.columns) == 1 and source.text_is_data:
+        hint = "; if another character separates its columns, name it with --sep"
+    raise SourceError(f"{source.name} has no column of numbers ({reasons}){hint}")
+
+
+def _kind(kind: "pl.DataType") -> str:
+    if kind.is_temporal():
+        return "dates or times"
+    kinds = polars()
+    if kind in (kinds.String, kinds.Categorical, kinds.Enum):
+        return TEXT
+    return f"not numbers but {str(kind).lower()}"
+
+
+def _short(text: str, width: int = 24) -> str:
+    return repr(text if len(text) <= width else text[: width - 3] + "...")

@@ -1,0 +1,71 @@
+"""Files and standard input, by what they begin with."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from coterie.data.tables.arrays import ArchiveFile, ArrayFile
+from coterie.data.tables.columnar import ArrowFile, ArrowStream, Parquet
+from coterie.data.tables.delimited import Delimited
+from coterie.data.tables.table import Source, SourceError
+
+STANDARD_INPUT = "-"
+LONGEST_SIGNATURE = 8
+FOREIGN = {
+    b"\x1f\x8b": "is packed with gzip; unpack it first, as in: gunzip -c FILE | coterie cluster -",
+    b"\x28\xb5\x2f\xfd": "is packed with zstd; unpack it first",
+    b"FEA1": "is of the first version of Feather, which nobody writes any more",
+    b"\xd0\xcf\x11\xe0": "is a spreadsheet; save it as CSV",
+    b"%PDF": "is a PDF document, not a table",
+}
+
+
+@contextmanager
+def opened(
+    path: Path | str,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    array: str | None = None,
+) -> Iterator[Source]:
+    """The table in a file, or on standard input where the path is "-"."""
+    if separator is not None and len(separator.encode()) != 1:
+        raise SourceError(f"one character separates columns, not {separator!r}")
+    if str(path) != STANDARD_INPUT:
+        yield _source(Path(path), str(path), separator, encoding, array)
+        return
+    with tempfile.NamedTemporaryFile(prefix="coterie-") as copy:  # it has to be read twice
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+        yield _source(Path(copy.name), "standard input", separator, encoding, array)
+
+
+def _source(
+    path: Path, name: str, separator: str | None, encoding: str, array: str | None
+) -> Source:
+    if path.is_dir():
+        raise SourceError(f"{name} is a folder, not a file")
+    if not path.is_file():
+        raise SourceError(f"no file {name}")
+    with path.open("rb") as file:
+        start = file.read(LONGEST_SIGNATURE)
+    for signature, complaint in FOREIGN.items():
+        if start.startswith(signature):
+            raise SourceError(f"{name} {complaint}")
+    if start.startswith(b"PAR1"):
+        return Parquet(path, name)
+    if start.startswith(b"ARROW1"):
+        return ArrowFile(path, name)
+    if start.startswith(b"\xff\xff\xff\xff"):
+        return ArrowStream(path, name)
+    if start.startswith(b"\x93NUMPY"):
+        return ArrayFile(path, name)
+    if start.startswith(b"PK"):
+        return ArchiveFile(path, name, array)
+    for other in (Parquet, ArrowFile, ArrayFile, ArchiveFile):
+        if path.suffix.lower() in other.suffixes:
+            raise SourceError(f"{name} does not hold what its ending says")
+    return Delimited(path, name, separator=separator, encoding=encoding)

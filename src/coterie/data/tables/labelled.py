@@ -1,0 +1,99 @@
+"""The rows of a file with their clusters, batch by batch into a file of the same format."""
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.data.tables.columns import Column
+from coterie.data.tables.survey import Progress
+from coterie.data.tables.table import ADDED, Source, SourceError, Table
+
+# From numbers of rows in the file (m,) and their values (m, d) to labels and confidence, (m,) each.
+Assign = Callable[
+    [NDArray[np.intp], NDArray[np.float64]], tuple[NDArray[np.intp], NDArray[np.float64]]
+]
+
+
+class Sizes:
+    """How many rows each cluster has, and the sum of their confidence."""
+
+    def __init__(self, n_clusters: int) -> None:
+        self.counts = np.zeros(n_clusters, dtype=np.intp)
+        self.confidence = np.zeros(n_clusters)
+
+    def add(self, labels: NDArray[np.intp], confidence: NDArray[np.float64]) -> None:
+        """Count some rows."""
+        k = len(self.counts)
+        self.counts += np.bincount(labels, minlength=k)
+        self.confidence += np.bincount(labels, confidence, minlength=k)
+
+
+def label_rows(
+    source: Source,
+    table: Table,
+    assign: Assign,
+    n_clusters: int,
+    target: Path | None = None,
+    progress: Progress = lambda share: None,
+) -> Sizes:
+    """Assign all rows of a file, and write them with their clusters where a target is given."""
+    sizes = Sizes(n_clusters)
+    writing = nullcontext() if target is None else _writer(source, target)
+    with writing as writer:
+        start = 0
+        for batch in source.batches():
+            columns = [Column(name, text_is_data=source.text_is_data) for name in table.names]
+            values = [column.read(batch.frame[column.name], start) for column in columns]
+            rows = np.arange(start, start + len(batch.frame))
+            labels, confidence = assign(rows, np.column_stack(values))
+            sizes.add(labels, confidence)
+            if writer is not None:
+                writer.write(batch, labels, confidence)
+            start += len(rows)
+            progress(batch.share)
+    return sizes
+
+
+def refuse_labelled(source: Source) -> None:
+    """Raise where a column would be overwritten by those that are added."""
+    for name in ADDED:
+        if name in source.columns:
+            raise SourceError(f"{source.name} already has a column {name!r}; rename it first")
+
+
+def refuse_other_format(source: Source, target: Path) -> None:
+    """Raise for a target that is named as if it had another format than the source."""
+    if target.suffix and target.suffix.lower() not in source.suffixes:
+        raise SourceError(
+            f"{source.name} is written back in its own format;"
+            f" name it {' or '.join(source.suffixes[:2])}, not {target.name}"
+        )
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A path to write to that becomes the target once all is well, so that nothing is half done.
+
+    What is no ordinary file, such as /dev/stdout, is written as it is.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists() and not target.is_file():
+        yield target
+        return
+    target = target.resolve()
+    part = target.with_name(f".{target.stem[:80]}-{secrets.token_hex(4)}{target.suffix}")
+    try:
+        yield part
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writer(source: Source, target: Path) -> Iterator:
+    with replacing(target) as part, source.writer(part) as writer:
+        yield writer

@@ -1,0 +1,139 @@
+"""One pass over a file: its columns of numbers, and a sample of its rows where it is long."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.data.tables.columns import Choice, Column, refuse_holes, refuse_no_numbers
+from coterie.data.tables.table import LeftOut, Source, SourceError, Table
+
+# Clusters are found on 10,000 rows at most, so a sample of more than this would change nothing.
+MAX_ROWS = 100_000
+MAX_CELLS = 50_000_000  # 400 MB of numbers
+
+Progress = Callable[[float], None]  # told the share that is done
+
+
+def read_table(
+    source: Source,
+    choice: Choice | None = None,
+    *,
+    max_rows: int | None = None,
+    seed: int = 0,
+    progress: Progress = lambda share: None,
+) -> Table:
+    """Read the columns of numbers, and all rows or a uniform sample of max_rows of them.
+
+    True and false count as one and zero, as they do for the estimators. A column with any other
+    text is left out, and so is one without a single value, and the nameless row numbers that data
+    frames write. A missing or infinite value in a column of numbers is refused.
+    """
+    chosen = (choice or Choice()).of(source)
+    columns = [Column(name, text_is_data=source.text_is_data) for name in chosen.tried]
+    capacity = max_rows or max(1, min(MAX_ROWS, MAX_CELLS // len(columns)))
+    reservoir = Reservoir(capacity, len(columns), np.random.default_rng(seed))
+    for frame, _, share in source.batches():
+        start = reservoir.seen
+        reservoir.add(
+            np.column_stack([column.read(frame[column.name], start) for column in columns])
+        )
+        progress(share)
+
+    verdicts = {column.name: column.left_out() for column in columns}
+    if chosen.insisted:
+        for left in filter(None, verdicts.values()):
+            raise SourceError(f"{source.name}: column {left.name!r} has {left.reason}")
+    left_out = _in_order(source, chosen.reasons, [left for left in verdicts.values() if left])
+    used = [column for column in columns if verdicts[column.name] is None]
+    if not used:
+        refuse_no_numbers(source, left_out)
+    refuse_holes(source, used)
+    rows, values = reservoir.drawn()
+    kept = [number for number, column in enumerate(columns) if verdicts[column.name] is None]
+    return Table(
+        names=tuple(column.name for column in used),
+        values=values if len(kept) == len(columns) else np.ascontiguousarray(values[:, kept]),
+        n_rows=reservoir.seen,
+        rows=rows,
+        left_out=left_out,
+        notes=_notes(used, reservoir.seen, chosen.insisted),
+    )
+
+
+class Reservoir:
+    """A uniform sample of rows of unknown number, drawn as they pass (Vitter 1985, algorithm R)."""
+
+    def __init__(self, capacity: int, width: int, generator: np.random.Generator) -> None:
+        self.seen = 0
+        self._capacity, self._generator = capacity, generator
+        self._whole: list[NDArray[np.float64]] = [np.empty((0, width))]
+        self._values = np.empty((0, width))
+        self._rows = np.empty(0, dtype=np.intp)
+
+    def add(self, batch: NDArray[np.float64]) -> None:
+        """See the next rows (m, width)."""
+        room = max(0, self._capacity - self.seen)
+        if room:
+            self._whole.append(batch[:room])
+        if len(batch) > room:
+            self._settle()
+            self._replace(batch[room:], self.seen + room)
+        self.seen += len(batch)
+
+    def drawn(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Which rows were drawn (m,), in their order, and their values (m, width)."""
+        self._settle()
+        order = np.argsort(self._rows)
+        if (order == np.arange(len(order))).all():
+            return self._rows, self._values
+        return self._rows[order], self._values[order]
+
+    def _settle(self) -> None:
+        if self._whole:
+            self._values = np.concatenate([self._values, *self._whole])
+            self._rows = np.arange(len(self._values))
+            self._whole = []
+
+    def _replace(self, batch: NDArray[np.float64], start: int) -> None:
+        numbers = start + np.arange(len(batch))
+        places = self._generator.integers(0, numbers + 1)
+        chosen = places < self._capacity
+        # Where a place is drawn twice the later row stays, as if they had come one by one.
+        self._values[places[chosen]] = batch[chosen]
+        self._rows[places[chosen]] = numbers[chosen]
+
+
+def read_rows(
+    source: Source, columns: Sequence[str], rows: NDArray[np.intp]
+) -> dict[str, list[str]]:
+    """Some cells of a file as text: the given columns of the given rows, in their order."""
+    found: dict[str, list[str]] = {name: [] for name in columns}
+    order = np.argsort(rows, kind="stable")
+    ascending = rows[order]
+    start = 0
+    for frame, _, _ in source.batches():
+        inside = slice(*np.searchsorted(ascending, [start, start + len(frame)]))
+        for name in columns:
+            cells = frame[name][ascending[inside] - start].to_list()
+            found[name] += ["" if cell is None else str(cell) for cell in cells]
+        start += len(frame)
+        if inside.stop == len(ascending):
+            break
+    back = np.argsort(order)
+    return {name: [cells[place] for place in back] for name, cells in found.items()}
+
+
+def _in_order(source: Source, reasons: dict[str, str], found: list[LeftOut]) -> tuple[LeftOut, ...]:
+    everything = reasons | dict(found)
+    return tuple(LeftOut(name, everything[name]) for name in source.columns if name in everything)
+
+
+def _notes(used: list[Column], n_rows: int, insisted: bool) -> tuple[str, ...]:
+    if insisted or n_rows < 3:
+        return ()
+    return tuple(
+        f"column {column.name!r} counts the rows; if it only names them, say --id {column.name!r}"
+        for column in used
+        if column.counts_rows and len(used) > 1
+    )

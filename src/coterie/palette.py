@@ -1,0 +1,17 @@
+"""The colours and shapes of clusters, the same in every picture."""
+
+# Okabe and Ito's palette, which the colour-blind can tell apart, without the two that a white page
+# swallows or a printer takes for text. Further clusters take the colours again, in another shape.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+N_SHAPES = 6
+INK, FAINT, TAKEN, PAPER = "#2B2F36", "#8A9099", "#CBCFD6", "#F6F7F9"
+
+
+def colour_of(cluster: int) -> str:
+    """The colour of a cluster."""
+    return PALETTE[cluster % len(PALETTE)]
+
+
+def shape_of(cluster: int) -> int:
+    """The number of a cluster's shape, below N_SHAPES."""
+    return cluster // len(PALETTE) % N_SHAPES

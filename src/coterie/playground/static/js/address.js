@@ -1,0 +1,92 @@
+// The address of the page always restores what is shown.
+import { readTable } from "./api.js";
+import { decode, encode } from "./link.js";
+import { $, say } from "./say.js";
+import { viewOf } from "./view.js";
+
+const PAUSE = 300; // milliseconds without a change before the address follows
+
+export class Address {
+  #timer = null;
+
+  constructor(store, gallery, replay, presets) {
+    Object.assign(this, { store, gallery, replay, presets });
+    for (const source of [store, gallery, replay]) {
+      for (const name of ["change", "choice", "frame"]) {
+        source.addEventListener(name, () => this.#followSoon());
+      }
+    }
+    $("share").addEventListener("click", () => this.#share());
+    addEventListener("hashchange", () => this.restore());
+  }
+
+  // Show what the address says, or the first look where it says nothing.
+  async restore() {
+    try {
+      await this.#show(this.#read());
+    } catch (error) {
+      say(error.message);
+    }
+  }
+
+  #read() {
+    try {
+      return decode(location.hash);
+    } catch {
+      say("this link is damaged; here is a fresh start");
+      return null;
+    }
+  }
+
+  async #show(found) {
+    const { gallery, presets } = this;
+    const start = gallery.methods.find((method) => method.default) ?? gallery.methods[0];
+    gallery.choose(found ? found.methods : [start.name]);
+    if (!found || found.preset) {
+      if (found) presets.choose(found.preset.name, found.preset);
+      await presets.draw();
+    } else if (found.points.length) {
+      await this.#load(found);
+    }
+    if (found && found.frame !== null) gallery.goTo(found.frame);
+  }
+
+  async #load({ points, truth, columns }) {
+    const source = { kind: "drawn", columns };
+    if (points[0].length === 2) {
+      this.store.load(source, points, truth, columns && { view: viewOf(points) });
+      return;
+    }
+    const names = points[0].map((_, i) => `x${i + 1}`);
+    const text = [names, ...points].map((row) => row.join(",")).join("\n");
+    const { plane } = await readTable(text, { truth: "", scale: "none" });
+    this.store.load(source, points, truth, { plane, view: viewOf(plane) });
+  }
+
+  #followSoon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#follow(), PAUSE);
+  }
+
+  // Whether there is room for the points in an address.
+  #follow() {
+    const { store, gallery, replay } = this;
+    const hash = encode(store, gallery.names, replay.isPlaying ? null : replay.shared);
+    history.replaceState(null, "", hash ?? location.pathname);
+    return hash !== null;
+  }
+
+  async #share() {
+    this.replay.pause();
+    if (!this.#follow()) {
+      say("these points are too many for a link; share the file instead");
+      return;
+    }
+    try {
+      await navigator.clipboard.writeText(location.href);
+      say("the link is copied; it restores the points, the methods and the step");
+    } catch {
+      say("the link is in the address bar; copy it from there");
+    }
+  }
+}

@@ -1,0 +1,38 @@
+// The server, as promises. A refusal is an Error whose message is the server's sentence.
+async function ask(address, settings = {}) {
+  let answer;
+  try {
+    answer = await fetch(address, settings);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error("the server does not answer; is it still running?");
+  }
+  if (answer.ok) return answer.json();
+  const detail = await answer.json().then(
+    (body) => body.detail,
+    () => null,
+  );
+  throw new Error(detail ?? `the server answered ${answer.status}`);
+}
+
+export const methods = () => ask("api/methods");
+export const presets = () => ask("api/presets");
+export const limits = () => ask("api/limits");
+
+export const drawPreset = ({ name, n, k, overlap, seed }) =>
+  ask(`api/presets/${name}?${new URLSearchParams({ n, k, overlap, seed })}`);
+
+export const readTable = (text, { truth, scale }) =>
+  ask(`api/table?${new URLSearchParams({ truth, scale })}`, {
+    method: "POST",
+    headers: { "Content-Type": "text/csv" },
+    body: text,
+  });
+
+export const cluster = (method, points, truth, signal) =>
+  ask(`api/cluster?${new URLSearchParams({ method, steps: true })}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ points, truth }),
+    signal,
+  });

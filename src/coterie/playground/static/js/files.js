@@ -1,0 +1,111 @@
+// Tables that are dropped on the page or chosen in its dialog.
+import { readTable } from "./api.js";
+import { grouped, say } from "./say.js";
+import { viewOf } from "./view.js";
+
+const USUAL_TRUTHS = ["truth", "label", "labels", "class", "target", "species", "true_label"];
+
+export class Files {
+  #text = null;
+
+  constructor(store, { input, drop, options, note, scale, truth, maxBytes }) {
+    Object.assign(this, { store, options, note, scale, truth, maxBytes });
+    input.addEventListener("change", () => {
+      this.open(input.files[0]);
+      input.value = "";
+    });
+    scale.addEventListener("change", () => this.#read());
+    truth.addEventListener("change", () => this.#read());
+    this.#attachDrop(drop);
+  }
+
+  async open(file) {
+    if (!file) return;
+    if (file.size > this.maxBytes) {
+      say(
+        `${file.name} has ${grouped(file.size)} bytes; this server takes ${grouped(this.maxBytes)}`,
+      );
+      return;
+    }
+    const before = [this.#text, this.file];
+    [this.#text, this.file] = [await file.text(), file.name];
+    if (!(await this.#read(""))) {
+      [this.#text, this.file] = before;
+      return;
+    }
+    const usual = this.store.source.names.find((name) => USUAL_TRUTHS.includes(name.toLowerCase()));
+    if (usual) await this.#read(usual);
+  }
+
+  // Whether the table could be read.
+  async #read(truth = this.truth.value) {
+    const settings = { truth, scale: this.scale.value };
+    let table;
+    try {
+      table = await readTable(this.#text, settings);
+    } catch (error) {
+      say(`${this.file}: ${error.message}`);
+      return false;
+    }
+    this.truth.replaceChildren(
+      new Option("unknown", ""),
+      ...table.names.map((name) => new Option(name, name)),
+    );
+    this.truth.value = truth;
+    const source = {
+      kind: "table",
+      file: this.file,
+      text: this.#text,
+      names: table.names,
+      columns: table.columns,
+      leftOut: table.left_out,
+      ...settings,
+    };
+    const plane = table.columns.length === 2 ? table.points : table.plane;
+    this.store.load(source, table.points, table.truth, { plane, view: viewOf(plane) });
+    return true;
+  }
+
+  // Say what is on the canvas, where it comes from a file.
+  show() {
+    const { source, points } = this.store;
+    const isOurs = source.kind === "table" && source.file === this.file;
+    this.options.hidden = !isOurs;
+    if (!isOurs) return;
+    this.scale.value = source.scale;
+    this.truth.value = source.truth;
+    const left = source.leftOut
+      .filter(({ name }) => name !== source.truth)
+      .map(({ name, reason }) => `${name || "(no name)"} (${reason})`);
+    const parts = [`${grouped(points.length)} rows, columns ${source.columns.join(", ")}`];
+    if (left.length) parts.push(`left out: ${left.join(", ")}`);
+    this.note.textContent = `${source.file}: ${parts.join("; ")}`;
+  }
+
+  #attachDrop(drop) {
+    let depth = 0;
+    const isFile = (event) => event.dataTransfer?.types.includes("Files");
+    addEventListener("dragenter", (event) => {
+      if (isFile(event)) {
+        depth += 1;
+        drop.hidden = false;
+      }
+    });
+    addEventListener("dragleave", (event) => {
+      if (isFile(event)) {
+        depth -= 1;
+        drop.hidden = depth <= 0;
+      }
+    });
+    addEventListener("dragover", (event) => {
+      if (isFile(event)) event.preventDefault();
+    });
+    addEventListener("drop", (event) => {
+      if (!isFile(event)) return;
+      event.preventDefault();
+      depth = 0;
+      drop.hidden = true;
+      this.open(event.dataTransfer.files[0]);
+    });
+  }
+}

@@ -1,0 +1,85 @@
+// The points on the canvas, where they come from, and the way back.
+//
+// points: what is clustered, (n, d); plane: where they are drawn, (n, 2), the same array in the
+// plane; truth: their true clusters, -1 where nobody knows. `epoch` counts the changes after which
+// earlier answers mean nothing; points that are added at the end do not count. `view` stays while
+// one draws, so that nothing moves below the brush.
+import { WORLD } from "./view.js";
+
+const UNDO_DEPTH = 60;
+
+export class Store extends EventTarget {
+  points = [];
+  plane = this.points;
+  truth = [];
+  source = { kind: "drawn" };
+  view = WORLD;
+  epoch = 0;
+  #past = [];
+
+  get isPlane() {
+    return this.plane === this.points;
+  }
+
+  get knownTruth() {
+    return this.truth.some((cluster) => cluster >= 0) ? this.truth : null;
+  }
+
+  // Remember how it is now, before something is drawn over it.
+  mark() {
+    const { points, plane, truth, source, view } = this;
+    const copy = [...points];
+    this.#past.push({
+      points: copy,
+      plane: plane === points ? copy : plane,
+      truth: [...truth],
+      source,
+      view,
+    });
+    if (this.#past.length > UNDO_DEPTH) this.#past.shift();
+  }
+
+  load(source, points, truth, { plane = points, view = WORLD } = {}) {
+    if (this.points.length) this.mark();
+    Object.assign(this, { source, points, plane, view, truth: truth ?? points.map(() => -1) });
+    this.#changed(true);
+  }
+
+  add(points) {
+    if (!points.length) return;
+    this.#becomesDrawn();
+    this.points.push(...points);
+    this.truth.push(...points.map(() => -1));
+    this.#changed(false);
+  }
+
+  erase(isHit) {
+    const kept = this.points.map((point) => !isHit(point));
+    if (kept.every(Boolean)) return;
+    this.#becomesDrawn();
+    this.points = this.plane = this.points.filter((_, i) => kept[i]);
+    this.truth = this.truth.filter((_, i) => kept[i]);
+    this.#changed(true);
+  }
+
+  undo() {
+    const past = this.#past.pop();
+    if (!past) return;
+    Object.assign(this, past);
+    this.#changed(true);
+  }
+
+  get canUndo() {
+    return this.#past.length > 0;
+  }
+
+  #becomesDrawn() {
+    if (this.source.kind === "drawn") return;
+    this.source = { kind: "drawn", columns: this.source.columns };
+  }
+
+  #changed(isBreak) {
+    if (isBreak) this.epoch += 1;
+    this.dispatchEvent(new Event("change"));
+  }
+}

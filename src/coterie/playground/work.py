@@ -1,0 +1,96 @@
+"""One clustering, as a worker process does it: a job in, the body of an answer out."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from coterie.estimators.quick import DEFAULT
+from coterie.metrics import ari
+from coterie.playground.methods import Found, Method, methods
+from coterie.playground.schema import ClusterAnswer, StepAnswer
+
+DIGITS = 5
+
+
+class Job(NamedTuple):
+    """What to cluster, (n, d), how, the truth (n,) where there is one, and what to say of it."""
+
+    points: NDArray[np.float64]
+    truth: NDArray[np.intp] | None
+    method: str
+    with_steps: bool = False
+    with_probabilities: bool = False
+
+
+class Failure(NamedTuple):
+    """A job that could not be done, and why, in one sentence."""
+
+    sentence: str
+
+
+def warm_up() -> None:
+    """Make a fresh worker process ready: one thread, and the default network in memory."""
+    torch.set_num_threads(1)  # the workers share the cores among themselves
+    threadpool_limits(1)
+    points = np.random.default_rng(0).normal(size=(50, 2))
+    do(Job(points, None, DEFAULT))
+
+
+def do(job: Job) -> bytes | Failure:
+    """The JSON of a `ClusterAnswer`."""
+    method = methods()[job.method]
+    start = time.perf_counter()
+    try:
+        found = method.find(job.points)
+    except Exception as error:  # whatever a peer makes of strange points, the server lives on
+        return Failure(f"{method.title} cannot cluster these points: {error or type(error)}")
+    return _answer(job, method, found, time.perf_counter() - start).model_dump_json().encode()
+
+
+def _answer(job: Job, method: Method, found: Found, seconds: float) -> ClusterAnswer:
+    probabilities = found.probabilities
+    return ClusterAnswer.model_construct(
+        method=method.name,
+        n_clusters=int(found.labels.max()) + 1,
+        labels=found.labels.tolist(),
+        confidence=None if probabilities is None else _rounded(probabilities.max(1)),
+        probabilities=(
+            _rounded(probabilities)
+            if probabilities is not None and job.with_probabilities
+            else None
+        ),
+        steps=_steps(found) if job.with_steps else None,
+        log_likelihood=found.log_likelihood,
+        ari=_score(job.truth, found.labels),
+        seconds=round(seconds, DIGITS),
+        warnings=list(found.warnings),
+    )
+
+
+def _steps(found: Found) -> list[StepAnswer] | None:
+    if found.steps is None:
+        return None
+    return [
+        StepAnswer.model_construct(
+            claimed=step.claimed.tolist(),
+            offered=step.offered.tolist(),
+            probabilities=_rounded(step.probabilities),
+        )
+        for step in found.steps
+    ]
+
+
+def _score(truth: NDArray[np.intp] | None, labels: NDArray[np.intp]) -> float | None:
+    """The ARI on the points whose true cluster is known."""
+    if truth is None or not (truth >= 0).any():
+        return None
+    known = truth >= 0
+    return round(ari(truth[known], labels[known]), DIGITS)
+
+
+def _rounded(values: NDArray) -> list:
+    return np.round(values.astype(np.float64), DIGITS).tolist()

@@ -1,0 +1,1 @@
+"""One HTML file that shows a clustering to people, and needs nothing else."""

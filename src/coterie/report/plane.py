@@ -1,0 +1,79 @@
+"""Points of any number of columns on a plane."""
+
+import importlib.util
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+
+Numbers = NDArray[np.float64]
+
+
+class Plane(NamedTuple):
+    """Points as they are drawn: places (n, 2), what the axes are called, how it was made."""
+
+    places: Numbers
+    axes: tuple[str, str]
+    method: str
+
+
+def plane_of(points: Numbers, names: tuple[str, ...], read: Numbers | None = None) -> Plane:
+    """Points (n, d) on a plane: as they are up to two columns, else by UMAP or along main axes.
+
+    read: the first columns that the network read (n, 2 or more), where it is known; its first two
+    are what the clusters were found on, so they are drawn rather than other axes.
+    """
+    n_columns = points.shape[1]
+    if n_columns == 1:  # spread at random, so that equal values do not hide each other
+        height = np.random.default_rng(0).uniform(-1, 1, len(points))
+        return Plane(np.column_stack([points, height]), (names[0], ""), "one column")
+    if n_columns == 2:
+        return Plane(points, (names[0], names[1]), "the two columns as they are")
+    if len(points) > 3 and importlib.util.find_spec("umap") is not None:
+        return Plane(
+            _umap(standardised(points)), ("UMAP 1", "UMAP 2"), f"UMAP of {n_columns} columns"
+        )
+    axes = ("first principal component", "second principal component")
+    if read is not None and read.shape[1] >= 2:
+        method = f"the first two principal components of {n_columns} columns, as the network read"
+        return Plane(np.asarray(read[:, :2], dtype=np.float64), axes, method)
+    method = f"principal components of {n_columns} standardised columns"
+    return Plane(_principal(standardised(points)), axes, method)
+
+
+def standardised(points: Numbers) -> Numbers:
+    """Columns (n, d) around their medians, in units of their usual spread."""
+    centred = points - np.median(points, axis=0)
+    return centred / spread(centred)
+
+
+def spread(points: Numbers) -> Numbers:
+    """The usual deviation of each column from its median (d,), like a standard deviation.
+
+    Where more than half of the values are equal the standard deviation itself takes its place, and
+    one where all are.
+    """
+    usual = 1.4826 * np.median(abs(points - np.median(points, axis=0)), axis=0)
+    usual = np.where(usual > 0, usual, points.std(axis=0))
+    return np.where(usual > 0, usual, 1.0)
+
+
+def _principal(points: Numbers) -> Numbers:
+    places = np.zeros((len(points), 2))
+    width = min(2, *points.shape)
+    if len(points) > 1:
+        with np.errstate(divide="ignore", invalid="ignore"):  # equal rows have no variance to share
+            places[:, :width] = PCA(width, random_state=0).fit_transform(np.clip(points, -10, 10))
+    return places
+
+
+def _umap(points: Numbers) -> Numbers:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own making: threads, spectral starts
+        from umap import UMAP
+
+        neighbours = min(15, len(points) - 1)
+        found: Numbers = UMAP(n_neighbors=neighbours, random_state=0).fit_transform(points)
+    return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,106 @@
+"""How the clusters were found: one small picture a step."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.palette import TAKEN, colour_of, shape_of
+from coterie.report.content import Content
+from coterie.report.drawings import cluster_dots, dots, frame_of, picture, sureness
+from coterie.report.markup import Html, element
+
+WIDTH, HEIGHT = 220, 150
+MAX_POINTS = 1500
+MAX_PANELS = 11
+RADIUS = 1.9
+ON_OFFER = "#9AA3AE"
+
+
+def steps_section(content: Content) -> Html:
+    """The steps in their order, and what came of them."""
+    steps = content.clustering.steps
+    drawn = _drawn(content)
+    pixels = frame_of(content.plane.places, WIDTH, HEIGHT, 8)(content.plane.places)[drawn]
+    rows = content.shown[drawn]
+    claims = [len(step.claimed) for step in steps]
+    telling = set(np.argsort(claims, kind="stable")[::-1][:MAX_PANELS].tolist())
+    figures = [
+        _panel(content, number, pixels, rows) for number in range(len(steps)) if number in telling
+    ]
+    figures.append(_outcome(content, pixels, rows))
+    said = (
+        "The network takes one cluster after another: in each picture the points that join stand"
+        " out, those still on offer are dark grey and those taken before are light."
+    )
+    if len(steps) > MAX_PANELS:
+        said += f" Shown are the {MAX_PANELS} largest of {len(steps)} steps."
+    if _was_revised(content):
+        said += (
+            f" The {_count(len(steps), 'proposal')} became"
+            f" {_count(content.clustering.n_clusters, 'cluster')} when they were weighed against"
+            " each other."
+        )
+    return element(
+        "section",
+        element("h2", "How they were found"),
+        element("p", said, class_="lead"),
+        element("div", *figures, class_="steps"),
+    )
+
+
+def _panel(
+    content: Content, number: int, pixels: NDArray[np.float64], rows: NDArray[np.intp]
+) -> Html:
+    step = content.clustering.steps[number]
+    fate = int(np.bincount(content.clustering.labels[step.claimed]).argmax())
+    joins = np.isin(rows, step.claimed)
+    offered = np.isin(rows, step.offered)
+    sure = step.probabilities[np.isin(step.offered, step.claimed)].mean()
+    drawing = picture(
+        WIDTH,
+        HEIGHT,
+        dots(pixels[~offered], TAKEN, 0.7 * RADIUS),
+        dots(pixels[offered & ~joins], ON_OFFER, 0.8 * RADIUS),
+        dots(pixels[joins], colour_of(fate), 1.2 * RADIUS, shape_of(fate)),
+        role="img",
+        aria_label=f"step {number + 1}",
+    )
+    words = f"takes {len(step.claimed):,} of {len(step.offered):,}, {sure:.0%} sure"
+    return _figure(drawing, f"Step {number + 1}", words)
+
+
+def _outcome(content: Content, pixels: NDArray[np.float64], rows: NDArray[np.intp]) -> Html:
+    labels = content.clustering.labels[rows]
+    levels = sureness(content.confidence[rows], content.clustering.n_clusters)
+    drawing = picture(
+        WIDTH,
+        HEIGHT,
+        *cluster_dots(pixels, labels, levels, RADIUS),
+        role="img",
+        aria_label="the outcome",
+    )
+    return _figure(drawing, "Outcome", _count(content.clustering.n_clusters, "cluster"))
+
+
+def _figure(drawing: Html, name: str, words: str) -> Html:
+    return element(
+        "figure", drawing, element("figcaption", element("b", name), element("br"), words)
+    )
+
+
+def _drawn(content: Content) -> NDArray[np.intp]:
+    """Which of the points on the map are drawn here: of many, an even choice."""
+    context = content.clustering.steps[0].offered
+    inside = np.flatnonzero(np.isin(content.shown, context))
+    if len(inside) <= MAX_POINTS:
+        return inside
+    return np.sort(np.random.default_rng(0).choice(inside, MAX_POINTS, replace=False))
+
+
+def _was_revised(content: Content) -> bool:
+    """Whether the clusters are others than the steps claimed."""
+    steps = content.clustering.steps
+    return len(steps) != content.clustering.n_clusters
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

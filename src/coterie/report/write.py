@@ -1,0 +1,90 @@
+"""From a fitted model to the file of its report."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from coterie.data.tables.labelled import replacing
+from coterie.report.content import Content, Describe, Origin, gather
+from coterie.report.page import render
+
+
+def write_report(
+    model: Any,
+    X: ArrayLike,
+    path: Path | str,
+    *,
+    names: Sequence[str] | None = None,
+    details: Mapping[str, Sequence[Any]] | None = None,
+    title: str = "X",
+) -> Path:
+    """Write a report on a fitted model and the rows X (n, d) it was fitted on.
+
+    names: of the d columns, by default those of a data frame; details: further columns of n cells
+    to show with a row, such as what it is called; title: what the data are called.
+    """
+    points, called = _numbers(model, X)
+    n_rows = len(model.labels_)
+    if len(points) != n_rows:
+        raise ValueError(f"X must be the {n_rows} rows of the fit, got shape {points.shape}")
+    names = tuple(map(str, called if names is None else names))
+    if len(names) != points.shape[1]:
+        raise ValueError(f"{len(names)} names for {points.shape[1]} columns")
+    origin = Origin(
+        title=title,
+        command=f"model = coterie.{model!r}.fit(X)\ncoterie.write_report(model, X, {str(path)!r})",
+        facts=(("weights", str(model.weights)),),
+        notes=tuple(model.clustering_.warnings),
+    )
+    content = gather(
+        model.clustering_,
+        points,
+        names,
+        origin,
+        read=as_read(model, points),
+        describe=_describe(details, n_rows),
+    )
+    return save(content, path)
+
+
+def save(content: Content, path: Path | str) -> Path:
+    """Write the page of a content; the file is there as a whole or not at all."""
+    path = Path(path)
+    page = render(content)
+    with replacing(path) as part:
+        part.write_text(page, encoding="utf-8")
+    return path
+
+
+def as_read(model: Any, points: np.ndarray) -> np.ndarray | None:
+    """The points as the model's network read them, where the model tells."""
+    columns = getattr(model, "_columns", None)
+    return None if columns is None else columns(points)
+
+
+def _numbers(model: Any, X: Any) -> tuple[np.ndarray, Sequence[str]]:
+    """The rows of X as numbers (n, d), as the fit took them, and what the d columns are called."""
+    encoding = getattr(model, "_encoding", None)
+    if encoding is not None:  # of a data frame, whose categories became columns
+        return np.asarray(encoding(X)[0], dtype=np.float64), encoding.names
+    points = np.asarray(X, dtype=np.float64)
+    points = points[:, None] if points.ndim == 1 else points
+    if points.shape[1:] != (model.n_features_in_,):
+        raise ValueError(f"X has shape {points.shape}, the fit had {model.n_features_in_} columns")
+    given = getattr(X, "column_names", getattr(X, "columns", None))
+    if given is None:
+        given = [f"x{i + 1}" for i in range(points.shape[1])]
+    return points, list(given)
+
+
+def _describe(details: Mapping[str, Sequence[Any]] | None, n_rows: int) -> Describe | None:
+    if details is None:
+        return None
+    for name, cells in details.items():
+        if len(cells) != n_rows:
+            raise ValueError(f"details {name!r} has {len(cells)} cells for {n_rows} rows")
+    columns = {str(name): np.asarray(cells) for name, cells in details.items()}
+    return lambda rows: {name: [str(c) for c in cells[rows]] for name, cells in columns.items()}

@@ -1,0 +1,63 @@
+import pytest
+
+from coterie.cli.summary import show
+
+RESULT = {
+    "file": "t.csv",
+    "rows": 1000,
+    "fitted_rows": 1000,
+    "columns": ["x", "[red]y"],
+    "left_out": [{"name": "", "reason": "row numbers without a name"}],
+    "weights": "mine",
+    "n_clusters": 2,
+    "clusters": [
+        {"cluster": 0, "size": 1000, "mean_confidence": 0.5},
+        {"cluster": 1, "size": 0, "mean_confidence": None},
+    ],
+    "mean_log_likelihood": None,
+    "notes": ["mind [b]this[/b]"],
+    "labels": "-",
+    "picture": None,
+    "report": "r.html",
+}
+
+
+def said(capsys, **changes):
+    show(RESULT | changes)
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_what_was_found_is_said_as_it_is_called(capsys):
+    lines = said(capsys)
+    assert lines[:4] == [
+        "2 clusters in t.csv",
+        "rows      1,000",
+        "columns   x, [red]y",
+        "left out  (no name): row numbers without a name",
+    ]
+    assert lines[-2:] == ["report    r.html", "note      mind [b]this[/b]"]
+
+
+def test_a_cluster_of_the_sample_may_have_no_row_in_the_file(capsys):
+    (line,) = [line for line in said(capsys) if line.strip().startswith("1 ")]
+    assert line.split() == ["1", "0", "0.0%"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"n_clusters": 1}, "1 cluster in t.csv"),
+        ({"file": "-"}, "2 clusters in standard input"),
+        ({"fitted_rows": 10}, "rows      1,000, clusters found on a sample of 10"),
+        ({"mean_log_likelihood": -1.25}, "fit       mean log-likelihood -1.250 per row"),
+    ],
+)
+def test_what_differs_is_said_otherwise(capsys, changes, expected):
+    assert expected in said(capsys, **changes)
+
+
+def test_it_may_go_to_standard_error(capsys):
+    show(RESULT, to_stderr=True)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "2 clusters" in captured.err

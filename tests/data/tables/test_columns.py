@@ -1,0 +1,106 @@
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+
+from coterie.data.tables.columns import Choice, Column, named
+from coterie.data.tables.table import LeftOut, SourceError
+
+
+def column(*cells, text=True, name="x", cut=None):
+    """A column that has read the cells, in two batches where a place to cut is given."""
+    found = Column(name, text_is_data=text)
+    series = pl.Series(name, cells)
+    places = [0, len(cells)] if cut is None else [0, cut, len(cells)]
+    values = [found.read(series[start:stop], start) for start, stop in pairwise(places)]
+    return found, np.concatenate(values)
+
+
+def test_text_of_numbers_is_numbers():
+    found, values = column(" 3", "1e3", "-2.5")
+    np.testing.assert_array_equal(values, [3, 1000, -2.5])
+    assert found.left_out() is None
+
+
+def test_truths_are_ones_and_zeros():
+    np.testing.assert_array_equal(column("True", "false", "TRUE")[1], [1, 0, 1])
+    np.testing.assert_array_equal(column(True, False, text=False)[1], [1, 0])
+
+
+def test_other_text_is_told_with_its_place_in_the_file():
+    found, _ = column("1", "2", "Ann", "Bob", cut=1)
+    assert found.left_out() == LeftOut("x", "text, 'Ann' in row 3")
+
+
+def test_long_text_is_cut():
+    found, _ = column("a" * 50)
+    assert found.left_out().reason == f"text, '{'a' * 21}...' in row 1"
+
+
+@pytest.mark.parametrize("cells", [["", "NA"], [None, None], ["?", "n/a"]])
+def test_a_column_without_values_is_left_out(cells):
+    assert column(*cells)[0].left_out() == LeftOut("x", "no values")
+    assert column(*cells, cut=1)[0].left_out() == LeftOut("x", "no values")
+
+
+@pytest.mark.parametrize("cut", [None, 2])
+def test_nameless_row_numbers_are_left_out_and_named_ones_are_not(cut):
+    for name in ("", "__index_level_0__"):
+        found, _ = column("5", "6", "7", "8", name=name, cut=cut)
+        assert found.left_out() == LeftOut(name, "row numbers without a name")
+    found, _ = column("5", "6", "7", "8", name="number", cut=cut)
+    assert found.left_out() is None
+    assert found.counts_rows
+
+
+def test_nameless_measurements_are_used():
+    assert column("5", "6", "8", name="", cut=2)[0].left_out() is None
+
+
+@pytest.mark.parametrize(
+    ("series", "reason"),
+    [
+        (pl.Series("x", ["1", "2"]), "text"),
+        (pl.Series("x", ["a", "b"], pl.Categorical), "text"),
+        (pl.Series("x", [0], pl.Datetime), "dates or times"),
+        (pl.Series("x", [[1.0]]), "not numbers but list(float64)"),
+    ],
+)
+def test_columns_of_other_types_are_left_out(series, reason):
+    found = Column("x", text_is_data=False)
+    found.read(series, 0)
+    assert found.left_out() == LeftOut("x", reason)
+
+
+def test_holes_are_counted_with_the_first_place():
+    found, values = column("1", "", "inf", "4", "nan", cut=2)
+    np.testing.assert_array_equal(values, [1, np.nan, np.inf, 4, np.nan])
+    assert (found.holes, found.first_hole) == (3, (1, "no value"))
+
+
+def test_choosing_columns(csv):
+    source = csv("a,b,c,d\n1,2,3,4\n")
+    assert Choice().of(source).tried == ("a", "b", "c", "d")
+    chosen = Choice(columns=["a, c"]).of(source)
+    assert chosen.tried == ("a", "c")
+    assert chosen.reasons == {"b": "not among --columns", "d": "not among --columns"}
+    chosen = Choice(exclude=["a"], ids=["b"], truth=["c"]).of(source)
+    assert chosen.tried == ("d",)
+    assert chosen.reasons == {"a": "excluded", "b": "names the rows", "c": "holds the true groups"}
+
+
+def test_choices_that_make_no_sense_are_refused(csv):
+    source = csv("a,b\n1,2\n")
+    with pytest.raises(SourceError, match="no column 'z'; it has 'a', 'b'"):
+        Choice(columns=["z"]).of(source)
+    with pytest.raises(SourceError, match="'a' is both asked for and left out"):
+        Choice(columns=["a"], exclude=["a"]).of(source)
+    with pytest.raises(SourceError, match=r"all columns of .* are left out"):
+        Choice(exclude=["a,b"]).of(source)
+
+
+def test_a_name_may_have_commas(csv):
+    source = csv('"a,b",c\n1,2\n')
+    assert named(source, ["a,b"]) == ("a,b",)
+    assert named(source, ["c,c"]) == ("c",)

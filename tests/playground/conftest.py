@@ -1,0 +1,63 @@
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+import uvicorn
+
+from coterie.playground.app import make_app
+from coterie.playground.settings import Settings
+
+
+@contextmanager
+def serving(settings: Settings) -> Iterator[str]:
+    """The address of a server that runs as a visitor meets it."""
+    listener = socket.socket(proto=socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(make_app(settings), log_level="warning", timeout_graceful_shutdown=1)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.02)
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """A server with room for two and patience for a busy machine."""
+    with serving(Settings(workers=2, seconds=30)) as where:
+        yield where
+
+
+@pytest.fixture(scope="session")
+def client(address: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=address, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def strict() -> Iterator[httpx.Client]:
+    """A server that allows next to nothing."""
+    limits = Settings(
+        max_points=50, max_columns=3, max_bytes=20_000, seconds=1.5, workers=1, waiting=0
+    )
+    with serving(limits) as where, httpx.Client(base_url=where, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+def hasty() -> Iterator[httpx.Client]:
+    """A server that gives no method enough time."""
+    limits = Settings(seconds=0.01, workers=1)
+    with serving(limits) as where, httpx.Client(base_url=where, timeout=60) as client:
+        yield client

@@ -1,0 +1,63 @@
+import json
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+from coterie.report import overview as module
+from coterie.report.overview import map_section, ticks
+
+
+def hover(section):
+    (text,) = re.findall(r'<script type="application/json" id="rows">(.*?)</script>', section)
+    return json.loads(text)
+
+
+def test_the_section_is_sound_markup(content):
+    ET.fromstring(map_section(content))
+
+
+def test_every_point_is_drawn_and_told(content):
+    section = map_section(content)
+    drawn = ET.fromstring(section).find(".//*[@class='points']")
+    assert sum(path.get("d").count("M") for path in drawn) == 300
+    data = hover(section)
+    assert data["row"] == list(range(1, 301))
+    assert data["cluster"] == content.clustering.labels.tolist()
+    assert [column["name"] for column in data["columns"]] == ["who", "width", "height"]
+    assert data["columns"][0]["cells"][41] == "point 41"
+    assert float(data["columns"][1]["cells"][41]) == pytest.approx(content.points[41, 0], rel=1e-5)
+
+
+def test_the_places_told_are_those_drawn(content):
+    section = map_section(content)
+    data = hover(section)
+    drawn = ET.fromstring(section).find(".//*[@class='points']")
+    places = {place for path in drawn for place in re.findall(r"M([\d.]+) ([\d.]+)", path.get("d"))}
+    assert places == {(f"{x:.1f}", f"{y:.1f}") for x, y in zip(data["x"], data["y"], strict=True)}
+
+
+def test_sizes_stand_beside_the_map(content):
+    body = ET.fromstring(map_section(content)).find(".//tbody")
+    rows = [[cell.text for cell in row.findall("td")] for row in body]
+    assert [row[:2] for row in rows] == [["150", "50.0%"], ["100", "33.3%"], ["50", "16.7%"]]
+    assert [row[-1] for row in rows] == ["1.00"] * 3
+
+
+def test_what_is_told_stays_within_its_limit(content, monkeypatch):
+    monkeypatch.setattr(module, "MAX_HOVER_CHARACTERS", 7000)
+    section = map_section(replace(content, details={"who": ["<" * 10] * 300, "b": ["x"] * 300}))
+    assert hover(section)["columns"] == []
+    section = map_section(replace(content, details={"b": ["x"] * 300}))
+    assert [column["name"] for column in hover(section)["columns"]] == ["b", "width"]
+    assert "without 1 further columns" in section
+
+
+def test_ticks_are_round_and_inside():
+    assert ticks(0, 10) == [0, 2, 4, 6, 8, 10]
+    assert ticks(-0.7, 0.6, 3) == [-0.5, 0, 0.5]
+    assert "-0.0" not in map(str, ticks(-0.7, 0.6, 3))
+    assert ticks(3, 3) == [3]
+    assert all(1e-9 <= tick <= 7e-9 for tick in ticks(1e-9, 7e-9))
+    assert len(ticks(1e-9, 7e-9)) > 2
