@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 from coterie.data.batch import SetBatch
 from coterie.functional.em import Gaussians
 from coterie.inference.loop import find_clusters
-from coterie.inference.rules import MixtureRule, ReplayRule, Rule
+from coterie.inference.rules import BranchingRule, MixtureRule, ReplayRule, Rule
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +30,28 @@ def replay_rule(shipped_dac, points):
     return ReplayRule.of(deepcopy(shipped_dac).double(), commits)
 
 
-@pytest.fixture(scope="module", params=["mixture", "replay"])
-def rule(request, mixture_rule, replay_rule) -> Rule:
-    return {"mixture": mixture_rule, "replay": replay_rule}[request.param]
+@pytest.fixture(scope="module")
+def branching_rule(shipped_dac, points):
+    """Two clusters, of which the second stands for two."""
+    whole = find_clusters(shipped_dac, SetBatch.single(points)).commits
+    parts = find_clusters(shipped_dac, SetBatch.single(points[whole[0].joined[0] == 0])).commits
+    assert len(parts) == 2
+    exact = deepcopy(shipped_dac).double()
+    return BranchingRule.of(exact, whole[:2], [(), parts])
+
+
+@pytest.fixture(scope="module", params=["mixture", "replay", "branching"])
+def rule(request, mixture_rule, replay_rule, branching_rule) -> Rule:
+    rules = {"mixture": mixture_rule, "replay": replay_rule, "branching": branching_rule}
+    return rules[request.param]
+
+
+def test_a_branch_shares_out_the_probability_of_its_cluster(branching_rule, points):
+    probabilities = branching_rule.log_probabilities(points).exp()
+    whole = branching_rule.trunk.log_probabilities(points).exp()
+    within = branching_rule.branches[1].log_probabilities(points).exp()
+    torch.testing.assert_close(probabilities[:, 0], whole[:, 0])
+    torch.testing.assert_close(probabilities[:, 1:], whole[:, 1:] * within)
 
 
 def test_probabilities_sum_to_one(rule, points):

@@ -19,22 +19,40 @@ class AMCP(AmortizedClusterer):
     ----------
     weights : str or Path, default="amcp-mog2d"
         A shipped model's name (see `coterie.models()`) or a weights file.
-    e_step : {"regular", "ot", "column"} or None, default=None
-        How points and references are mixed; None is what the weights were trained with. Weights of
-        "regular" and "ot" serve each other, those of "column" only itself.
+    e_step : str or None, default=None
+        How points and references are mixed: "regular", "ot" or "column"; None is what the weights
+        were trained with. Weights of "regular" and "ot" serve each other, those of "column" only
+        itself.
     n_em_steps : int or None, default=None
         EM steps between points and references in the encoder; None is as in training.
     update_previous : bool, default=False
         Whether clusters found early are re-estimated in the light of later ones (AMCP*). Implied
         by consolidate.
-    consolidate, context_size, device, random_state
-        As for `coterie.DAC`.
+    second_look : bool, default=True
+        Where there is a density but no consolidation: whether each cluster is shown
+        to the network alone, which may then divide it. Weights without a density never do that:
+        on bent clusters it divides too much.
+    consolidate : bool, default=True
+        Whether the likelihood may take clusters back, split them and reassign points.
+    context_size : int, default=10_000
+        With more rows than this the clusters are found on a random sample of this size.
+    device : str, default="cpu"
+        Where the network runs, for example "cuda".
+    random_state : int, RandomState or None, default=None
+        Decides the sample where there is one, and nothing else.
 
     Attributes
     ----------
-    labels_, n_clusters_, probabilities_, clustering_
-        As for `coterie.DAC`.
-    trace_ : what each step claimed, and how sure it was.
+    labels_ : ndarray (n,)
+        Clusters 0..k-1 by falling size.
+    n_clusters_ : int
+        k, the number of clusters found.
+    probabilities_ : ndarray (n, k)
+        Memberships, rows sum to 1.
+    trace_ : tuple of Step
+        What each step claimed, and how sure it was.
+    clustering_ : Clustering
+        All of these in one frozen object.
     """
 
     system = "amcp"
@@ -44,6 +62,7 @@ class AMCP(AmortizedClusterer):
         "e_step": [StrOptions(set(E_STEPS)), None],
         "n_em_steps": [Interval(Integral, 0, None, closed="left"), None],
         "update_previous": ["boolean"],
+        "second_look": ["boolean"],
     }
 
     def __init__(
@@ -53,6 +72,7 @@ class AMCP(AmortizedClusterer):
         e_step: EStep | None = None,
         n_em_steps: int | None = None,
         update_previous: bool = False,
+        second_look: bool = True,
         consolidate: bool = True,
         context_size: int = 10_000,
         device: str = "cpu",
@@ -62,6 +82,7 @@ class AMCP(AmortizedClusterer):
         self.e_step = e_step
         self.n_em_steps = n_em_steps
         self.update_previous = update_previous
+        self.second_look = second_look
         self.consolidate = consolidate
         self.context_size = context_size
         self.device = device
@@ -72,4 +93,8 @@ class AMCP(AmortizedClusterer):
         return {name: value for name, value in changes.items() if value is not None}
 
     def _inference(self) -> InferenceConfig:
-        return replace(super()._inference(), update_previous=self.update_previous)
+        return replace(
+            super()._inference(),
+            update_previous=self.update_previous,
+            second_look=self.second_look,
+        )

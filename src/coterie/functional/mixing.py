@@ -80,8 +80,9 @@ def column_sum(references: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -
     if is_sharded():
         scores = keys @ references.transpose(-1, -2)
         return mixed_sum(masked_softmax(scores, mask[:, None, :, None], -2), values)
-    if mask.device.type == "cpu" and bool(mask.all()):
-        # Attention without a mask is faster; a GPU would have to wait for the answer.
+    if mask.device.type == "cpu" and not torch.compiler.is_exporting() and bool(mask.all()):
+        # Attention without a mask is faster; a GPU would have to wait for the answer, and an
+        # exported graph has none to give.
         return scaled_dot_product_attention(references, keys, values, scale=1.0)
     mask = mask | ~mask.any(1, keepdim=True)
     mask = mask[:, None, None, :].expand(-1, 1, references.shape[2], -1)

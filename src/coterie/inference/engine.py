@@ -21,7 +21,8 @@ from coterie.functional.em import Gaussians
 from coterie.inference.consolidate import consolidate
 from coterie.inference.loop import find_clusters
 from coterie.inference.result import Clustering, Step
-from coterie.inference.rules import MixtureRule, ReplayRule, Rule
+from coterie.inference.rules import BranchingRule, MixtureRule, ReplayRule, Rule
+from coterie.inference.second_look import Look, look_again
 from coterie.systems.protocol import Commit, Sequential, State, claimed_labels
 
 
@@ -30,11 +31,14 @@ class InferenceConfig:
     """How to run the loop, and what to do with what it found.
 
     consolidate: re-estimate the clusters found and take back those that do not pay;
-    update_previous: re-estimate them, but keep them all (AMCP*).
+    update_previous: re-estimate them, but keep them all (AMCP*); second_look: where there is a
+    density but no consolidation, let the network divide what it sees as several once it stands
+    alone.
     """
 
     consolidate: bool = True
     update_previous: bool = False
+    second_look: bool = False
     context_size: int = 10_000
     chunk_size: int = 65_536
     max_steps: int = 64
@@ -87,22 +91,30 @@ def cluster_points(
         raise ValueError("the network claims no point at all: its weights are damaged")
 
     log_likelihood: float | None = None
+    dense = commits[0].gaussian is not None
+    looks = [Look.whole_only(commit) for commit in commits]
+    if dense and config.second_look and not config.consolidate:
+        looks = look_again(system, batch, commits, max_steps=config.max_steps)
+    clusters = tuple(cluster for look in looks for cluster in look.clusters())
     rule: Rule
-    if commits[0].gaussian is not None and (config.consolidate or config.update_previous):
+    if dense and (config.consolidate or config.update_previous):
         # On the CPU: a path of small float64 steps that a GPU would only wait for.
         fit = consolidate(
             context[:, :columns],
-            claimed_labels(commits)[0].cpu().numpy(),
-            len(commits),
+            claimed_labels(clusters)[0].cpu().numpy(),
+            len(clusters),
             change_k=config.consolidate,
             cluster_scale=system.config.cluster_scale,
         )
         rule = MixtureRule.of(fit.mixture, config.device)
         log_likelihood = fit.total / len(context)
     else:
-        rule = ReplayRule.of(deepcopy(system).double() if exact is None else exact, commits)
-        if commits[0].gaussian is not None:
-            density = MixtureRule(network_mixture(commits, columns))
+        exact = deepcopy(system).double() if exact is None else exact
+        rule = ReplayRule.of(exact, commits)
+        if len(clusters) > len(commits):
+            rule = BranchingRule.of(exact, commits, [look.parts for look in looks])
+        if dense:
+            density = MixtureRule(network_mixture(clusters, columns))
             log_likelihood = float(density.log_likelihood(batch.points[0]).mean())
 
     found = apply(rule, points, config.chunk_size)
@@ -112,7 +124,7 @@ def cluster_points(
         labels=found.labels,
         probabilities=found.probabilities,
         log_likelihood=log_likelihood,
-        steps=tuple(_step(commit, index) for commit in commits),
+        steps=tuple(_step(cluster, index) for cluster in clusters),
         warnings=_unfinished(state, config.max_steps),
     )
     return Outcome(clustering, rule.select(torch.from_numpy(order).to(config.device)))

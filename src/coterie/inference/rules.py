@@ -3,6 +3,7 @@
 A rule is pointwise, so it serves the points of the set and new ones alike, in chunks of any size.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -111,4 +112,45 @@ class ReplayRule:
         return turns[:, self.clusters].log_softmax(-1)
 
     def select(self, clusters: Tensor) -> "ReplayRule":
+        return replace(self, clusters=self.clusters[clusters])
+
+
+@dataclass(frozen=True)
+class BranchingRule:
+    """Steps of which some were divided by a second look.
+
+    The probability of a part is that of its cluster times that of the part within it.
+    """
+
+    trunk: ReplayRule
+    branches: tuple[ReplayRule | None, ...]  # one for each cluster of the trunk
+    clusters: Tensor  # (K,), which of the clusters and parts, in which order
+
+    @classmethod
+    def of(
+        cls, exact: Sequential, commits: Sequence[Commit], parts: Sequence[tuple[Commit, ...]]
+    ) -> "BranchingRule":
+        """The rule of all commits, each with its parts, none where it is one cluster."""
+        trunk = ReplayRule.of(exact, tuple(commits))
+        branches = tuple(ReplayRule.of(exact, each) if each else None for each in parts)
+        n_clusters = sum(len(each) or 1 for each in parts)
+        return cls(trunk, branches, torch.arange(n_clusters, device=trunk.device))
+
+    @property
+    def device(self) -> torch.device:
+        return self.clusters.device
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.clusters)
+
+    def log_probabilities(self, points: Tensor) -> Tensor:
+        whole = self.trunk.log_probabilities(points).split(1, -1)
+        turns = [
+            cluster if branch is None else cluster + branch.log_probabilities(points)
+            for cluster, branch in zip(whole, self.branches, strict=True)
+        ]
+        return torch.cat(turns, -1)[:, self.clusters].log_softmax(-1)
+
+    def select(self, clusters: Tensor) -> "BranchingRule":
         return replace(self, clusters=self.clusters[clusters])

@@ -60,7 +60,7 @@ class AMCPConfig:
     cluster_scale: float = 0.25
     k_max: int = 4
     questions: int = 1
-    min_share: float = 0.02
+    min_share: float = 0.002
 
     def __post_init__(self) -> None:
         if self.e_step not in E_STEPS:

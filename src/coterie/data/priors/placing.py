@@ -1,11 +1,15 @@
-"""Where clusters stand to one another, and how a cluster is turned."""
+"""Where clusters stand to one another, and how points are turned and bent."""
+
+import math
 
 import torch
 from torch import Tensor
 
+from coterie.data.priors.draws import Draws
+
 
 def spread_out(
-    centres: Tensor, radius: Tensor, exists: Tensor, gap: Tensor, *, steps: int = 12
+    centres: Tensor, radius: Tensor, exists: Tensor, gap: Tensor, *, steps: int = 16
 ) -> Tensor:
     """Centres pushed apart until pairs have about the distance that is asked for.
 
@@ -23,7 +27,7 @@ def spread_out(
         short = torch.where(pair, (wanted - distance).clamp_min(0), 0.0)
         push = (apart * (short / distance)[..., None]).sum(2)
         crowd = (short > 0).sum(2).clamp_min(1)[..., None]
-        centres = centres + 0.75 * push / crowd.sqrt()
+        centres = centres + 0.5 * push / crowd.sqrt()  # half each: a pair alone is there at once
     return centres
 
 
@@ -50,3 +54,21 @@ def turn(flat: Tensor, angle: Tensor) -> Tensor:
     """Points of the plane turned about the origin: (..., 2), angle (..., 1)."""
     s, t = flat[..., :1], flat[..., 1:]
     return torch.cat([angle.cos() * s - angle.sin() * t, angle.sin() * s + angle.cos() * t], -1)
+
+
+def in_first_columns(flat: Tensor, columns: int) -> Tensor:
+    """Points of the plane as those of a table, its other columns empty: (..., 2) -> (..., D)."""
+    return torch.nn.functional.pad(flat, (0, columns - 2))
+
+
+def bend(where: Tensor, draws: Draws) -> Tensor:
+    """A smooth deformation of the plane that does not fold it: (B, M, 2)."""
+    n_sets = len(where)
+    # It would fold where amount * wave * pi / 2 is one in both directions.
+    amount = draws.chance(0.5, n_sets, 1, 1) * draws.uniform(0, 0.3, n_sets, 1, 1)
+    wave = draws.uniform(0.5, 2.0, n_sets, 1, 2)
+    phase = draws.uniform(0, 2 * math.pi, n_sets, 1, 2)
+    bent = where + amount * (wave * where.flip(-1) * math.pi / 2 + phase).sin()
+    aspect = draws.log_uniform(0.5, 1.0, n_sets, 1, 1)
+    bent = torch.cat([bent[..., :1], aspect * bent[..., 1:]], -1)
+    return turn(bent, draws.uniform(0, 2 * math.pi, n_sets, 1, 1))

@@ -5,6 +5,7 @@ every point a place, background noise, and what makes a table of it. Every famil
 every set and one of them kept: a batch has static shapes, and nothing waits for the device.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -42,27 +43,24 @@ class Universal:
         draws = Draws(generator)
         plan = plan_sets(n_sets, self.n_max, self.k_max, draws)
         used = draw_columns(n_sets, self.columns, draws)
-        points, labels = self._mix(
-            [FAMILIES[name](plan, self.columns, used, draws) for name, _ in self.shares], draws
-        )
+        drawn = [FAMILIES[name](plan, self.columns, used, draws) for name, _ in self.shares]
+        points, labels = mix(drawn, [share for _, share in self.shares], draws)
         mask = labels >= 0
         points, labels = with_noise(points, labels, self.noise, draws)
         points = as_table(points, mask, self.tables, draws)
         points = onto_principal_axes(standardise(points, mask), mask)
         return SetBatch(torch.where(mask[..., None], points, 0.0), mask, labels)
 
-    def _mix(self, drawn: list[Drawn], draws: Draws) -> Drawn:
-        """For each set one of the families."""
-        total = sum(share for _, share in self.shares)
-        ticket = total * draws.uniform(0, 1, len(drawn[0].labels), 1)
-        points, labels = drawn[0]
-        passed = 0.0
-        for (_, share), other in zip(self.shares, drawn[1:], strict=False):
-            passed += share
-            later = ticket >= passed  # (B, 1)
-            points = torch.where(later[..., None], other.points, points)
-            labels = torch.where(later, other.labels, labels)
-        return Drawn(points, labels)
+
+def mix(drawn: Sequence[Drawn], shares: Sequence[float], draws: Draws) -> Drawn:
+    """For each set that of one of the families, which are taken in proportion to their shares."""
+    points, labels = drawn[0]
+    ticket = sum(shares) * draws.uniform(0, 1, len(labels), 1)
+    for number, other in enumerate(drawn[1:], 1):
+        later = ticket >= sum(shares[:number])  # (B, 1)
+        points = torch.where(later[..., None], other.points, points)
+        labels = torch.where(later, other.labels, labels)
+    return Drawn(points, labels)
 
 
 def draw_columns(n_sets: int, columns: int, draws: Draws) -> Tensor:
@@ -101,8 +99,8 @@ def as_table(points: Tensor, mask: Tensor, often: float, draws: Draws) -> Tensor
     bend = draws.uniform(0.1, 0.6, n_sets, 1, columns)
     points = torch.where(sometimes(0.3), (bend * points.clamp(-6, 6)).expm1() / bend, points)
     filled = (points != 0).any(1, keepdim=True)
-    n_filled = filled.sum(-1, keepdim=True)
-    last = n_filled * (1 + 0.7 * draws.uniform(0, 1, n_sets, 1, 1)) + 0.3  # never mostly noise
+    # One for every two that help, at most: with as many, shapes in the plane are lost in noise.
+    last = filled.sum(-1, keepdim=True) * (1 + 0.5 * draws.uniform(0, 1, n_sets, 1, 1))
     added = ~filled & (torch.arange(columns, device=points.device) < last) & sometimes(0.5)
     points = torch.where(added, draws.normal(n_sets, n_points, columns), points)
     step = draws.log_uniform(0.03, 0.4, n_sets, 1, columns)

@@ -6,9 +6,12 @@ from torch import Tensor
 
 from coterie.data.priors.draws import Drawn, Draws, Plan
 from coterie.data.priors.families.blobs import blobs
+from coterie.data.priors.families.enclosures import enclosures
 from coterie.data.priors.families.images import images
 from coterie.data.priors.families.regions import regions
+from coterie.data.priors.families.roads import roads
 from coterie.data.priors.families.scenes import scenes
+from coterie.data.priors.families.territories import territories
 
 Family = Callable[[Plan, int, Tensor, Draws], Drawn]
 
@@ -17,4 +20,7 @@ FAMILIES: dict[str, Family] = {
     "images": images,
     "scenes": scenes,
     "regions": regions,
+    "territories": territories,
+    "roads": roads,
+    "enclosures": enclosures,
 }

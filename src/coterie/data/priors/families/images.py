@@ -8,7 +8,7 @@ from coterie.data.priors.draws import Drawn, Draws, Plan
 from coterie.data.priors.mog import of_cluster
 
 HIDDEN = 24
-SHEETS_A_COLUMN = 6  # with eight and more in the plane nobody could tell a third of the sets
+SHEETS_A_COLUMN = 4
 
 
 def images(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
@@ -31,7 +31,7 @@ def images(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
     last = draws.normal(n_sets, HIDDEN, columns) / math.sqrt(HIDDEN)
     seen = (latent @ first + own).tanh()
     image = (1.5 * seen @ second).tanh() @ last  # (B, N, D)
-    # Sheets need room: on a line any two would overlap, and in the plane more than six.
+    # Sheets need room: on a line any two would overlap, and in the plane more than four often do.
     needed = 2 + (plan.n_clusters - 1) // SHEETS_A_COLUMN
     room = torch.arange(columns, device=labels.device) < needed[:, None, None]
     fuzz = draws.log_uniform(0.005, 0.08, n_sets, 1, 1)

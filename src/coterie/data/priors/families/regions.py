@@ -1,16 +1,13 @@
 """Regions of the plane: cells, stripes, frames and grids with thin gaps or unequal densities."""
 
-import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from coterie.data.priors.draws import Drawn, Draws, Plan
-from coterie.data.priors.placing import turn
-
-SPARE = 3  # candidates for each point that is kept
-FEWEST = 6  # a cell that is left with fewer points is left out
+from coterie.data.priors.placing import bend
+from coterie.data.priors.sifting import SPARE, sift
 
 
 class _Cells(NamedTuple):
@@ -30,8 +27,9 @@ def regions(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
     """
     n_sets, n_points, k_max = plan.shape
     where = draws.uniform(-1, 1, n_sets, SPARE * n_points, 2)
-    # Twice the distance between neighbours: a gap that nobody could see is none.
-    visible = 2.2 / plan.mask.sum(1, keepdim=True).clamp_min(1).sqrt()
+    # Three times the distance between neighbours: with two, linkage and spectral clustering that
+    # are told k reach an ARI of 0.76 (0.88 with three), though 19 neighbours in 20 agree.
+    visible = 3.2 / plan.mask.sum(1, keepdim=True).clamp_min(1).sqrt()
     cells = _cut(where, visible, plan, draws)
 
     by_density = draws.chance(0.3, n_sets, 1) & cells.in_turn  # no gap, but unequal density
@@ -44,14 +42,8 @@ def regions(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
     dense = torch.arange(k_max, device=where.device) % 2 == 0
     density = torch.where(by_density, torch.where(dense, 1.0, thinnest), density)
     kept = draws.uniform(0, 1, *cells.label.shape) < density.gather(1, cells.label)
-    kept = _populous(cells.label, kept & (cells.margin > gap), plan)
-
-    chosen = torch.argsort(~kept, dim=1, stable=True)[:, :n_points]
-    valid = plan.mask & kept.gather(1, chosen)
-    flat = _bend(where, draws).gather(1, chosen[..., None].expand(-1, -1, 2))
-    labels = torch.where(valid, cells.label.gather(1, chosen), -1)
-    points = torch.nn.functional.pad(flat, (0, columns - 2)) if columns > 2 else flat[..., :columns]
-    return Drawn(points, labels)
+    kept = kept & (cells.margin > gap)
+    return sift(bend(where, draws), cells.label, kept, plan, columns)
 
 
 def _cut(where: Tensor, visible: Tensor, plan: Plan, draws: Draws) -> _Cells:
@@ -76,15 +68,6 @@ def _cut(where: Tensor, visible: Tensor, plan: Plan, draws: Draws) -> _Cells:
     margin = nearest.values[..., 1] - nearest.values[..., 0]
     label = nearest.indices[..., 0]
     return _Cells(label, margin, _spacing(middle, plan.exists, order), banded | (k == 2))
-
-
-def _populous(label: Tensor, kept: Tensor, plan: Plan) -> Tensor:
-    """The kept candidates (B, M) of the cells of which a set will show enough points."""
-    share = plan.mask.sum(1, keepdim=True) / kept.sum(1, keepdim=True).clamp_min(1)
-    count = torch.zeros_like(plan.exists, dtype=torch.long).scatter_add(1, label, kept.long())
-    shown = count * share.clamp_max(1)
-    enough = shown >= shown.amax(1, keepdim=True).clamp_max(FEWEST)
-    return kept & enough.gather(1, label)
 
 
 def _middles(plan: Plan, draws: Draws) -> Tensor:
@@ -115,16 +98,3 @@ def _length(vector: Tensor, order: Tensor) -> Tensor:
     return torch.where(
         order == 0, sides.sum(-1, keepdim=True), torch.where(order == 1, euclid, largest)
     )
-
-
-def _bend(where: Tensor, draws: Draws) -> Tensor:
-    """A smooth deformation of the plane that does not fold it: (B, M, 2)."""
-    n_sets = len(where)
-    # It would fold where amount * wave * pi / 2 is one in both directions.
-    amount = draws.chance(0.5, n_sets, 1, 1) * draws.uniform(0, 0.3, n_sets, 1, 1)
-    wave = draws.uniform(0.5, 2.0, n_sets, 1, 2)
-    phase = draws.uniform(0, 2 * math.pi, n_sets, 1, 2)
-    bent = where + amount * (wave * where.flip(-1) * math.pi / 2 + phase).sin()
-    aspect = draws.log_uniform(0.5, 1.0, n_sets, 1, 1)
-    bent = torch.cat([bent[..., :1], aspect * bent[..., 1:]], -1)
-    return turn(bent, draws.uniform(0, 2 * math.pi, n_sets, 1, 1))

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from coterie.data.priors.draws import Drawn, Draws, Plan
 from coterie.data.priors.mog import of_cluster
-from coterie.data.priors.placing import spread_out, turn
+from coterie.data.priors.placing import in_first_columns, spread_out, turn
 
 N_SHAPES = 8
 
@@ -29,8 +29,7 @@ def scenes(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
 
     nested = draws.chance(0.35, n_sets, 1, 1)
     flat = torch.where(nested & _legible(plan), _nested(plan, draws), beside)
-    points = torch.nn.functional.pad(flat, (0, columns - 2)) if columns > 2 else flat[..., :columns]
-    return Drawn(points, labels)
+    return Drawn(in_first_columns(flat, columns), labels)
 
 
 def _shape(plan: Plan, draws: Draws) -> Tensor:

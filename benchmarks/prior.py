@@ -1,0 +1,171 @@
+"""Measure what can be recovered from fresh sets of the universal prior, and draw forty of them.
+
+Every method is told the true number of clusters; the best of them is the ceiling against which a
+model that is told nothing can be read. A family that all of them fail on teaches nothing.
+
+    python benchmarks/prior.py [sets of each family, 100]
+"""
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from sklearn.cluster import AgglomerativeClustering, KMeans, SpectralClustering
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import NearestNeighbors
+
+from coterie.data.batch import SetBatch
+from coterie.data.priors.families import FAMILIES
+from coterie.data.priors.universal import Universal
+from coterie.palette import INK, TAKEN, colour_of
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks/results/prior.json"
+PICTURE = ROOT / "docs/images/prior.png"
+SEED = 20_000
+ROWS, COLUMNS = 5, 8
+NEIGHBOURS = 4
+LOST = 0.7  # a purity below it: most points have a stranger among four neighbours
+HARD = 0.5  # an ARI below it, of the best method
+
+Points = NDArray[np.float32]
+Labels = NDArray[np.int64]
+
+
+class LabelledSet(NamedTuple):
+    """Points (n, d) without empty columns, and labels (n,), -1 for noise."""
+
+    points: Points
+    labels: Labels
+
+    @property
+    def k(self) -> int:
+        """The number of clusters that have points."""
+        return len(np.unique(self.labels[self.labels >= 0]))
+
+
+def _k_means(points: Points, k: int) -> list[Labels]:
+    return [KMeans(k, n_init=5, random_state=0).fit_predict(points)]
+
+
+def _mixture(points: Points, k: int) -> list[Labels]:
+    return [GaussianMixture(k, n_init=2, reg_covar=1e-5, random_state=0).fit_predict(points)]
+
+
+def _spectral(points: Points, k: int) -> list[Labels]:
+    method = SpectralClustering(
+        k, affinity="nearest_neighbors", assign_labels="cluster_qr", random_state=0
+    )
+    return [method.fit_predict(points)]
+
+
+def _linkage(points: Points, k: int) -> list[Labels]:
+    """Single linkage with room for stragglers, each of which takes a cluster for itself."""
+    cuts = [min(times * k, len(points)) for times in (1, 2, 3)]
+    return [AgglomerativeClustering(cut, linkage="single").fit_predict(points) for cut in cuts]
+
+
+# What a method says when it is told k; of several answers the best counts.
+METHODS: dict[str, Callable[[Points, int], list[Labels]]] = {
+    "k-means": _k_means,
+    "mixture": _mixture,
+    "spectral": _spectral,
+    "linkage": _linkage,
+}
+
+
+def labelled_sets(batch: SetBatch) -> Iterator[LabelledSet]:
+    """The sets of a batch one by one, without padding."""
+    for points, mask, labels in zip(*map(np.asarray, _parts(batch)), strict=True):
+        valid = points[mask]
+        yield LabelledSet(valid[:, valid.std(0) > 1e-4], labels[mask])
+
+
+def purity(points: Points, labels: Labels) -> float:
+    """How many of the nearest neighbours of a point have its label; noise is left out."""
+    points, labels = points[labels >= 0], labels[labels >= 0]
+    search = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(points) - 1)).fit(points)
+    nearest = search.kneighbors(return_distance=False)
+    return float((labels[nearest] == labels[:, None]).mean())
+
+
+def recover(points: Points, labels: Labels, k: int) -> dict[str, float]:
+    """The purity, the ARI of each method that is given k, and that of the best of them."""
+    scored = labels >= 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # graphs in pieces, mixtures that have not converged
+        ari = {
+            name: max(
+                float(adjusted_rand_score(labels[scored], answer[scored]))
+                for answer in method(points, k)
+            )
+            for name, method in METHODS.items()
+        }
+    return {"purity": purity(points, labels), **ari, "best": max(ari.values())}
+
+
+def measure(family: str, n_sets: int) -> dict[str, float]:
+    """Mean scores on sets of two clusters or more, and how many of these are lost or hard."""
+    prior = Universal(shares=((family, 1.0),))
+    batch = prior.sample(n_sets, torch.Generator().manual_seed(SEED))
+    scores = [recover(*one, one.k) for one in labelled_sets(batch) if one.k > 1]
+    means = {name: fmean(score[name] for score in scores) for name in scores[0]}
+    lost = fmean(score["purity"] < LOST for score in scores)
+    hard = fmean(score["best"] < HARD for score in scores)
+    return {"sets": len(scores), **means, "lost": lost, "hard": hard}
+
+
+def table(results: dict[str, dict[str, float]]) -> str:
+    """The families line by line."""
+    names = [name for name in next(iter(results.values())) if name != "sets"]
+    lines = [f"{'family':12}{'sets':>6}" + "".join(f"{name:>10}" for name in names)]
+    for family, scores in results.items():
+        cells = "".join(f"{scores[name]:10.3f}" for name in names)
+        lines.append(f"{family:12}{scores['sets']:6d}{cells}")
+    return "\n".join(lines)
+
+
+def plot_sets(batch: SetBatch) -> Figure:
+    """The first sets of a batch along their first two axes, in the colours of their clusters."""
+    figure = Figure(figsize=(1.5 * COLUMNS, 1.6 * ROWS), dpi=110, layout="constrained")
+    panels = figure.subplots(ROWS, COLUMNS).flat
+    for axes, one in zip(panels, labelled_sets(batch), strict=False):
+        n, d = one.points.shape
+        x = one.points[:, 0]
+        y = one.points[:, 1] if d > 1 else np.zeros(n)
+        colours = [TAKEN if label < 0 else colour_of(label) for label in one.labels]
+        axes.scatter(x, y, c=colours, s=1.6, linewidths=0, antialiased=False)
+        axes.set_title(f"n {n}, k {one.k}, d {d}", color=INK, fontsize=6.5, pad=2)
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.axis("off")
+    return figure
+
+
+def main(n_sets: int = 100, results: Path = RESULTS, picture: Path = PICTURE) -> None:
+    """Print the table and keep it; draw the picture."""
+    found = {family: measure(family, n_sets) for family in FAMILIES}
+    print(table(found))
+    results.parent.mkdir(parents=True, exist_ok=True)
+    results.write_text(json.dumps({"seed": SEED, "families": found}, indent=1) + "\n")
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    forty = Universal().sample(ROWS * COLUMNS, torch.Generator().manual_seed(SEED))
+    plot_sets(forty).savefig(picture)
+
+
+def _parts(batch: SetBatch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if batch.labels is None:
+        raise ValueError("the sets have no labels")
+    return batch.points, batch.mask, batch.labels
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:2]))

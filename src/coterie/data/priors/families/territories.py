@@ -1,0 +1,103 @@
+"""Territories that grow over a grid until they meet: winding, forked and interlocking areas."""
+
+import torch
+from torch import Tensor
+
+from coterie.data.priors.draws import Drawn, Draws, Plan
+from coterie.data.priors.placing import bend
+from coterie.data.priors.sifting import SPARE, sift
+
+SIDE = 12  # squares along the largest grid
+STEPS = 28
+AROUND = ((0, 1), (0, -1), (1, 0), (-1, 0))
+NOBODY = -1
+
+
+def territories(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
+    """Points spread evenly over the territories, with gaps where these meet; in two columns.
+
+    The labels are those of the territories; one that the gaps swallow is not there.
+    """
+    n_sets, n_points, _ = plan.shape
+    n = plan.mask.sum(1, keepdim=True)  # (B, 1)
+    side = (0.4 * n.sqrt()).floor().clamp(4, SIDE)  # about six points a square
+    owner = _grow(side, plan, draws)
+    settled = (owner != NOBODY).flatten(1)  # (B, SIDE * SIDE)
+    area = settled.sum(1, keepdim=True)
+    pick = (draws.uniform(0, 1, n_sets, SPARE * n_points) * area).long().minimum(area - 1)
+    pick = torch.argsort(~settled, dim=1, stable=True).gather(1, pick)
+    square = torch.stack([pick // SIDE, pick % SIDE], -1)  # (B, M, 2)
+    inner = draws.uniform(0, 1, *square.shape)
+
+    label = _look_up(owner, square)
+    # Three times the distance between neighbours, as for regions.
+    visible = 1.6 * (area / n).sqrt()
+    gap = torch.maximum(draws.uniform(0.1, 0.6, n_sets, 1), visible / (1 + visible))
+    kept = 2 * _to_others(inner, square, label, owner) > gap
+    flat = bend(2 * (square + inner) / side[..., None] - 1, draws)
+    return sift(flat, label, kept, plan, columns)
+
+
+def _grow(side: Tensor, plan: Plan, draws: Draws) -> Tensor:
+    """Who owns each square (B, SIDE, SIDE), NOBODY where nobody came; side (B, 1).
+
+    Each cluster starts from a square of its own and takes free squares next to its own, at a pace
+    of its own for each: every territory is in one piece, and they reach into one another.
+    """
+    n_sets, _, k_max = plan.shape
+    axis = torch.arange(SIDE, device=side.device) < side  # (B, SIDE)
+    inside = axis[:, :, None] & axis[:, None, :]
+    ticket = torch.where(inside, draws.uniform(0, 1, n_sets, SIDE, SIDE), 2.0)
+    rank = ticket.flatten(1).argsort(1).argsort(1).view_as(ticket)
+    owner = torch.where(rank < plan.n_clusters[:, None, None], rank, NOBODY)
+
+    ground = draws.normal(n_sets, k_max, SIDE, SIDE)
+    streaks = draws.chance(0.5, n_sets, 1, 1, 1) * draws.normal(n_sets, k_max, SIDE, 1)
+    rough = draws.uniform(0.2, 2.0, n_sets, 1, 1, 1)
+    pace = (-rough * (ground + 2 * streaks).abs()).exp()
+    thin = draws.chance(0.5, n_sets, 1, 1, 1)
+    wanted = torch.where(draws.chance(0.5, n_sets, 1, 1), STEPS, 6 + draws.choice(12, n_sets, 1, 1))
+    for step in range(STEPS):
+        free = inside & (owner == NOBODY) & (step < wanted)
+        owner = torch.where(free, _settle(owner, pace, thin, draws), owner)
+    return owner
+
+
+def _settle(owner: Tensor, pace: Tensor, thin: Tensor, draws: Draws) -> Tensor:
+    """Which of the owners around comes to each square, or NOBODY: (B, S, S).
+
+    pace (B, K, S, S); thin (B, 1, 1, 1): whether only to squares that touch one of their own, so
+    that branches stay branches.
+    """
+    around = torch.stack([_shift(owner, x, y) for x, y in AROUND], 1)  # (B, 4, S, S)
+    touching = (around[:, :, None] == around[:, None]).sum(2)
+    ticket = draws.uniform(0, 1, *around.shape)
+    comes = (around != NOBODY) & (ticket < pace.gather(1, around.clamp_min(0)))
+    comes = comes & (~thin | (touching == 1))
+    first = torch.where(comes, draws.uniform(0, 1, *around.shape), -1.0).argmax(1, keepdim=True)
+    return torch.where(comes.any(1), around.gather(1, first)[:, 0], NOBODY)
+
+
+def _to_others(inner: Tensor, square: Tensor, label: Tensor, owner: Tensor) -> Tensor:
+    """From each place inner in its square (B, M, 2) to a square beside it of another: (B, M)."""
+    beyond = {-1: inner, 0: torch.zeros_like(inner), 1: 1 - inner}
+    nearest = torch.full_like(inner[..., 0], torch.inf)
+    for x in (-1, 0, 1):
+        for y in (-1, 0, 1):
+            other = _look_up(_shift(owner, x, y), square)
+            apart = (beyond[x][..., 0].square() + beyond[y][..., 1].square()).sqrt()
+            foreign = (other != NOBODY) & (other != label)
+            nearest = torch.where(foreign, torch.minimum(nearest, apart), nearest)
+    return nearest
+
+
+def _shift(owner: Tensor, x: int, y: int) -> Tensor:
+    """Who owns the squares x down and y to the right: (B, S, S)."""
+    size = owner.shape[-1]
+    padded = torch.nn.functional.pad(owner, (1, 1, 1, 1), value=NOBODY)
+    return padded[:, 1 + x : 1 + x + size, 1 + y : 1 + y + size]
+
+
+def _look_up(grid: Tensor, square: Tensor) -> Tensor:
+    """The grid's values (B, S, S) at the squares (B, M, 2): (B, M)."""
+    return grid.flatten(1).gather(1, square[..., 0] * grid.shape[-1] + square[..., 1])
