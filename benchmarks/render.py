@@ -12,7 +12,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("amcp.md", "tables.md", "which.md")),
+    *(ROOT / "docs" / name for name in ("amcp.md", "tables.md", "train.md", "which.md")),
     *sorted((ROOT / "src/coterie/weights").glob("*.md")),
 )
 MARKED = re.compile(r"(<!-- results (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -79,26 +79,27 @@ def printed(benchmark: str) -> str:
         columns = [name for name in table["rows"][0] if name not in (SETTING, "method")]
         lines = [f"| setting | | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
         for setting in data["settings"]:
-            title = setting["title"]
-            theirs = [row for row in table["rows"] if row.get(SETTING, title) == title]
-            if SETTING not in table["rows"][0] and title not in table["note"]:
-                continue
-            lines += [
-                f"| {title} | paper: {row['method']} | "
-                + " | ".join(row[name] or "" for name in columns)
-                + " |"
-                for row in theirs
-            ]
-            lines += [
-                f"| {title} | ours: {method['name']} | "
-                + " | ".join(like_printed(method, name) for name in columns)
-                + " |"
-                for method in standing(setting["ours"])
-            ]
+            for name, cells in beside(table, setting, columns):
+                lines.append(f"| {setting['title']} | {name} | {' | '.join(cells)} |")
         source = table["source"].removeprefix("paper: ")
         parts.append(f"**{source}**: {table['note']}.\n\n" + "\n".join(lines))
     n_sets = data["settings"][0]["ours"]["n_sets"]
     return "\n\n".join(parts) + f"\n\n{where(data, n_sets)}\n"
+
+
+def beside(
+    table: dict[str, Any], setting: dict[str, Any], columns: list[str]
+) -> list[tuple[str, list[str]]]:
+    """Names and cells of one setting, the paper's and ours; none where it has no such setting."""
+    title = setting["title"]
+    # A table of one setting names it in its note.
+    theirs = [row for row in table["rows"] if title in row.get(SETTING, table["note"])]
+    if not theirs:
+        return []
+    rows = [(f"paper: {row['method']}", [row[name] or "" for name in columns]) for row in theirs]
+    for method in standing(setting["ours"]):
+        rows.append((f"ours: {method['name']}", [like_printed(method, name) for name in columns]))
+    return rows
 
 
 def like_printed(method: dict[str, Any], column: str) -> str:
@@ -131,6 +132,15 @@ def studies() -> str:
                 lines.append(f"| `{recipe}` | {words} | {' | '.join(cells)} |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + f"\n\n{where(data, settings[0]['ours']['n_sets'])}\n"
+
+
+def validation(name: str) -> str:
+    """What a training run scored on its test sets, step by step."""
+    lines = ["| step | ARI | k-MAE |", "|---|---|---|"]
+    for line in (ROOT / f"benchmarks/results/{name}.jsonl").read_text().splitlines():
+        scores = json.loads(line)
+        lines.append(f"| {scores['step']:,} | {scores['ari']:.3f} | {scores['k_mae']:.2f} |")
+    return "\n".join(lines) + "\n"
 
 
 def tables(part: str = "means") -> str:
@@ -216,6 +226,7 @@ TABLES = {
     "printed": printed,
     "studies": studies,
     "tables": tables,
+    "validation": validation,
 }
 
 

@@ -1,4 +1,4 @@
-"""What the site does beyond Markdown: equations become MathML, examples are run for the gallery."""
+"""What the site does beyond Markdown: equations are drawn, examples are run for the gallery."""
 
 import html
 import os
@@ -9,18 +9,23 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from latex2mathml.converter import convert
+import ziamath
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parent.parent
 EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 NUMBER = re.compile(r"\\qquad\s*\((\d+)\)\s*$")
+SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 GALLERY = "<!-- gallery -->"
+TALLEST = 10  # letters: what is taller was drawn wrongly
+
+ziamath.config.svg2 = False  # browsers of any age
+ziamath.config.math.color = "currentColor"
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Every equation as MathML, which browsers draw without a script."""
-    return EQUATION.sub(_mathml, content)
+    """Every equation as a drawing inside the page, which needs no script and no fonts."""
+    return EQUATION.sub(_equation, content)
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -59,12 +64,27 @@ def _entry(script: Path, said: str, picture: str) -> str:
     )
 
 
-def _mathml(found: re.Match[str]) -> str:
+def _equation(found: re.Match[str]) -> str:
     """One equation; its number, if it has one, stands at the right."""
     tag, latex = found[1], html.unescape(found[2]).strip()
     if tag == "span":
-        return convert(latex)
+        return _drawing(latex, inline=True)
     number = NUMBER.search(latex)
-    equation = convert(NUMBER.sub("", latex), display="block")
+    drawing = _drawing(NUMBER.sub("", latex), inline=False)
     beside = f'<span class="equation-number">({number[1]})</span>' if number else ""
-    return f'<div class="equation">{equation}{beside}</div>'
+    return f'<div class="equation">{drawing}{beside}</div>'
+
+
+def _drawing(latex: str, *, inline: bool) -> str:
+    """LaTeX as SVG, in units of the text around it, with the source for those who do not see."""
+    letter = 16.0
+    drawn = ziamath.Latex(latex, size=letter, inline=inline)
+    width, height = (float(side) / letter for side in SIZE.search(drawn.svg()).groups())
+    if height > TALLEST:
+        raise RuntimeError(f"an equation {height:.0f} letters tall: {latex}")
+    style = f"width:{width:.3f}em;height:{height:.3f}em"
+    if inline:
+        style += f";vertical-align:{drawn.getyofst() / letter:.3f}em"
+    said = html.escape(latex, quote=True)
+    attributes = f'role="img" aria-label="{said}" style="{style}"'
+    return SIZE.sub(lambda _: attributes, drawn.svg(), count=1)

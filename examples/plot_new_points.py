@@ -40,5 +40,5 @@ def plot():
 if __name__ == "__main__":
     target = sys.argv[1] if len(sys.argv) > 1 else "new-points.png"
     plot().savefig(target)
-    print(f"{model.n_clusters_} clusters; of {len(grid):,} new points {(sure < 0.9).mean():.0%}")
-    print(f"are less than 90 % sure. Drawn in {target}")
+    print(f"{model.n_clusters_} clusters, drawn in {target}")
+    print(f"less than 90 % sure: {(sure < 0.9).mean():.0%} of {len(grid):,} new points")

@@ -19,6 +19,7 @@ CHAIN = (
     "encoders",
     "systems",
     "weights",
+    "export",
     "inference",
     "training",
     "estimators",

@@ -64,3 +64,41 @@ def test_the_best_method_comes_first(render):
 def test_every_set_has_a_line(render):
     lines = render["rendered"]("<!-- results tables:sets -->\n<!-- end -->").splitlines()
     assert lines[3] == "| s1 | 9 | 2 | 4 | 0.40 (3) | 0.70 (3) |"
+
+
+def test_a_training_run_is_told_step_by_step(render, tmp_path):
+    line = json.dumps({"step": 1400, "ari": 0.51, "k_mae": 1})
+    (tmp_path / "benchmarks/results/run.jsonl").write_text(line + "\n")
+    lines = render["rendered"]("<!-- results validation:run -->\n<!-- end -->").splitlines()
+    assert lines[3] == "| 1,400 | 0.510 | 1.00 |"
+
+
+def test_ours_stands_below_what_a_paper_prints(render, tmp_path):
+    def of(name, ari):
+        scores = {"ari": {"mean": ari, "standard_error": None}}
+        return {"name": name, "metrics": scores, "seconds_median": 0.25}
+
+    row = {"(n_max, k_max)": "(1000, 4)", "method": "DAC", "ARI": None, "seconds": "0.006"}
+    other = {"method": "NCP", "ARI": "0.79", "seconds": None}
+    data = {
+        "command": "coterie bench mog",
+        "date": "2026-01-03",
+        "machine": {"cpu": "CPU", "cores": 2, "others_cpu_share": None},
+        "printed": [
+            {"source": "paper: Table 1", "note": "5 runs", "rows": [row]},
+            {"source": "paper: Table 5", "note": "sets of (3000, 12)", "rows": [other]},
+        ],
+        "settings": [
+            {"title": title, "ours": {"n_sets": 9, "oracle": None, "methods": [of("mine", ari)]}}
+            for title, ari in (("(1000, 4)", 0.9), ("(3000, 12)", 0.8))
+        ],
+    }
+    (tmp_path / "benchmarks/results/mog.json").write_text(json.dumps(data))
+    text = render["rendered"]("<!-- results printed:mog -->\n<!-- end -->")
+    first, second = text.split("**Table 5**")
+    assert (
+        "| (1000, 4) | paper: DAC |  | 0.006 |\n| (1000, 4) | ours: mine | 0.900 | 0.250 |" in first
+    )
+    assert "(3000, 12)" not in first
+    assert "| (3000, 12) | paper: NCP | 0.79 |  |\n| (3000, 12) | ours: mine | 0.800 |" in second
+    assert "(1000, 4)" not in second

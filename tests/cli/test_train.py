@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -125,3 +126,52 @@ def test_further_ranks_are_silent_and_keep_no_log(tmp_path, monkeypatch):
     assert result.exit_code == 0
     assert result.stdout == ""
     assert seen["callbacks"] == ()
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """A folder of two labelled tables of three columns and two groups."""
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    random = np.random.default_rng(0)
+    for name in ("a.csv", "b.csv"):
+        rows = [
+            f"{x:.3f},{y:.3f},{z:.3f},{group}"
+            for group in ("left", "right")
+            for x, y, z in random.normal(loc=9 * (group == "left"), size=(12, 3))
+        ]
+        (folder / name).write_text("\n".join(["x,y,z,side", *rows]) + "\n")
+    return folder
+
+
+def test_own_tables_take_the_place_of_the_recipe_s_sets(tables, tmp_path):
+    result = train("tiny", "--sets", tables, "--label", "side", "--test-sets", tables)
+    assert result.exit_code == 0, result.output
+    weights = tmp_path / "runs" / "tiny-tables" / WEIGHTS
+    _, card = load_system(weights)
+    assert card.columns == 4
+    assert card.scaling == "robust"
+    assert card.trained_on == "tables of tables: up to 2 clusters, 24 points, 4 columns"
+    assert card.provenance["recipe"]["prior"]["name"] == "LabelledFolder"
+    grouped = CliRunner().invoke(app, ["cluster", str(tables / "a.csv"), "--weights", str(weights)])
+    assert grouped.exit_code == 0, grouped.output
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--sets", "nowhere"], "no folder nowhere"),
+        (["--sets", "tables"], "tables/a.csv has no column 'label'"),
+        (["--test-sets", "tables"], "--test-sets goes with --sets"),
+    ],
+)
+def test_wrong_tables_are_refused_in_one_line(tables, options, sentence):
+    assert sentence in refused(train("tiny", *options))
+
+
+def test_a_run_is_not_resumed_on_other_tables(tables):
+    train("tiny", "--sets", tables, "--label", "side")
+    more = (tables / "a.csv").read_text().replace("left", "middle", 3)
+    (tables / "c.csv").write_text(more)
+    line = refused(train("tiny", "--sets", tables, "--label", "side", "--resume"))
+    assert "was written by another recipe" in line

@@ -1,5 +1,6 @@
 """A benchmark: a race for every setting, and a report of them."""
 
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,5 +51,5 @@ def command_line(
     name: str, n_sets: int, n_peer_sets: int, seed: int, weights: Sequence[str | Path]
 ) -> str:
     """What to type to hold the same races again."""
-    given = " ".join(f"--weights {each}" for each in weights)
+    given = " ".join(f"--weights {shlex.quote(str(each))}" for each in weights)
     return f"coterie bench {name} --sets {n_sets} --peer-sets {n_peer_sets} --seed {seed} {given}"

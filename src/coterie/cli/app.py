@@ -8,6 +8,7 @@ from coterie import __version__
 from coterie.cli.bench import bench
 from coterie.cli.cluster import cluster
 from coterie.cli.compare import compare
+from coterie.cli.export import export
 from coterie.cli.models import models
 from coterie.cli.refusal import OneLineGroup
 from coterie.cli.serve import serve
@@ -47,3 +48,4 @@ app.command(epilog="Example: coterie train dac-mog2d --out runs/mine --device cu
 app.command(epilog="Example: coterie models --json")(models)
 app.command(epilog="Example: coterie serve --port 8080 --open")(serve)
 app.add_typer(bench, name="bench")
+app.add_typer(export, name="export")

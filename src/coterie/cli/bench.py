@@ -164,7 +164,7 @@ def _known(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
 
     for name in names:
         open_model(name)
-    return tuple(names)
+    return tuple(dict.fromkeys(names))  # twice the same name would mix its runs
 
 
 def _measure(run: Callable[[Any], Any], out: Path) -> None:

@@ -15,6 +15,9 @@ EXTRAS = {
     "rich": "cli",
     "fastapi": "playground",
     "uvicorn": "playground",
+    "onnx": "onnx",
+    "onnxscript": "onnx",
+    "huggingface_hub": "hub",
 }
 
 

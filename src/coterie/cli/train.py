@@ -23,6 +23,25 @@ class Device(StrEnum):
 
 def train(
     name: Annotated[str, typer.Argument(metavar="PRESET", help="The recipe's name.")],
+    sets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Train on the labelled tables of a folder instead of the recipe's sets.",
+            show_default=False,
+        ),
+    ] = None,
+    label: Annotated[
+        str, typer.Option(metavar="COLUMN", help="The column of these tables with the truth.")
+    ] = "label",
+    test_sets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Score on these tables, which are not trained on.",
+            show_default=False,
+        ),
+    ] = None,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on from the checkpoint in the folder, if there is one."),
@@ -49,14 +68,24 @@ def train(
         int, typer.Option(metavar="N", min=1, help="How many devices to train on.")
     ] = 1,
 ) -> None:
-    """Train a model by one of the recipes of the shipped ones."""
+    """Train a model by one of the recipes of the shipped ones, on its sets or on your own."""
     with refusing():
+        from coterie.data.folder import read_folder
         from coterie.training.presets import preset
         from coterie.training.trainer import CHECKPOINT, WEIGHTS
         from coterie.training.trainer import train as follow
         from coterie.weights.format import WeightsError
 
         recipe = preset(name)
+        if sets is not None:
+            name = f"{name}-{sets.resolve().name}"
+            recipe = recipe.on_tables(read_folder(sets, label, n_max=recipe.prior.n_max), name)
+        scored_on = recipe.prior
+        if test_sets is not None:
+            if sets is None:
+                raise ValueError("--test-sets goes with --sets")
+            width, n_max = recipe.prior.columns, recipe.prior.n_max
+            scored_on = read_folder(test_sets, label, n_max=n_max, columns=width)
     changes: dict[str, Any] = {"steps": steps, "seed": seed}
     changes = {key: value for key, value in changes.items() if value is not None}
     recipe = replace(recipe, training=replace(recipe.training, **changes))
@@ -74,7 +103,7 @@ def train(
             recipe,
             folder,
             resume=resume,
-            callbacks=_watchers(folder, recipe.prior, validate_every) if first else (),
+            callbacks=_watchers(folder, scored_on, validate_every) if first else (),
             accelerator=device.value,
             devices=devices,
         )

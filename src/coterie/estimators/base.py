@@ -9,7 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -18,11 +24,14 @@ from coterie.encoders.table_columns import column_names
 from coterie.encoders.table_encoding import Encoded, TableEncoding, fit_encoding
 from coterie.encoders.tabular import MappedTable, fit_columns
 from coterie.estimators.checks import refuse_bad_values, refuse_odd_arrays, refuse_text
+from coterie.estimators.hub import Pretrained
 from coterie.inference.engine import InferenceConfig, apply, apply_labels, cluster_points
 from coterie.weights.catalogue import open_model
 
 
-class AmortizedClusterer(ClusterMixin, BaseEstimator):
+class AmortizedClusterer(
+    Pretrained, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """A clusterer whose work was done in training: `fit` is a few forward passes."""
 
     system: ClassVar[str]
@@ -93,6 +102,18 @@ class AmortizedClusterer(ClusterMixin, BaseEstimator):
         """The probability of each cluster for each row of X: (n, k)."""
         points = self._read(X)
         return apply(self._rule, points, self._inference().chunk_size).probabilities
+
+    def transform(self, X: ArrayLike) -> Any:
+        """The memberships of `predict_proba` (n, k), as further steps of a pipeline want them.
+
+        With `set_output` they are a data frame with a column for each cluster.
+        """
+        points = self._read(X)
+        return apply(self._rule, points, self._inference().chunk_size).probabilities
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_clusters_)
 
     def sample_partitions(
         self, n_samples: int = 10, *, random_state: Any = None

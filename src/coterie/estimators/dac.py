@@ -26,10 +26,16 @@ class DAC(AmortizedClusterer):
 
     Attributes
     ----------
-    labels_ : (n,) clusters 0..k-1 by falling size.
-    n_clusters_ : k, the number of clusters found.
-    probabilities_ : (n, k), rows sum to 1.
-    clustering_ : the frozen `Clustering`, with the steps that led to it.
+    labels_ : ndarray (n,)
+        Clusters 0..k-1 by falling size.
+    n_clusters_ : int
+        k, the number of clusters found.
+    probabilities_ : ndarray (n, k)
+        Memberships, rows sum to 1.
+    trace_ : tuple of Step
+        What each step claimed, and how sure it was.
+    clustering_ : Clustering
+        All of these in one frozen object.
     """
 
     system = "dac"

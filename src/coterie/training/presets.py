@@ -40,6 +40,25 @@ AMCP_MOG2D = replace(
     ),
 )
 
+# For trying things out on a CPU, above all on tables of one's own: a minute.
+AMCP_SMALL = replace(
+    AMCP_MOG2D,
+    name="amcp-small",
+    settings={
+        **ANCHORED,
+        "k_max": 4,
+        "width": 32,
+        "read_width": 16,
+        "heads": 2,
+        "references": 8,
+        "encoder_blocks": 2,
+        "questions": 6,
+    },
+    prior=MixtureOfGaussians(n_max=250, k_max=4),
+    training=TrainingConfig(steps=700, sets_per_step=8, learning_rate=3e-3, warmup=20),
+    trained_on="2-D mixtures of up to 4 axis-aligned Gaussians, 75 to 250 points (DAC, eq. 13)",
+)
+
 AMCP_MOG2D_WIDE = replace(
     AMCP_MOG2D,
     name="amcp-mog2d-wide",
@@ -82,6 +101,7 @@ PRESETS: dict[str, Recipe] = {
             name="study-dac-rate",
             training=replace(DAC_STUDY.training, learning_rate=1e-3),
         ),
+        AMCP_SMALL,
         AMCP_MOG2D,
         AMCP_MOG2D_WIDE,
         AMCP_WARPED2D,

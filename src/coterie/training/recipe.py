@@ -1,12 +1,14 @@
 """Recipes: everything that decides what comes out of a training run."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from torch import Generator
 
 from coterie.data.batch import SetBatch
 from coterie.data.episodes import drop_clusters
+from coterie.data.folder import LabelledFolder
 from coterie.encoders.tabular import Scaling
 
 
@@ -63,6 +65,19 @@ class Recipe:
                 f"recipe {self.name!r}: the loss knows {known} clusters, the prior draws up to"
                 f" {self.prior.k_max}"
             )
+
+    def on_tables(self, prior: LabelledFolder, name: str) -> "Recipe":
+        """The same network and training on somebody's own tables."""
+        changed = {"columns": prior.columns, "k_max": prior.k_max}
+        return replace(
+            self,
+            name=name,
+            settings={**self.settings, **changed},
+            prior=prior,
+            trained_on=f"tables of {Path(prior.folder).name}: up to {prior.k_max} clusters,"
+            f" {prior.n_max:,} points, {prior.columns} columns",
+            scaling="robust",
+        )
 
     def describe(self) -> dict[str, Any]:
         """The recipe as JSON-ready data."""

@@ -29,8 +29,12 @@ def models() -> list[Model]:
     """The models that ship with the package."""
     return [
         Model(path.stem, load_card(path), path, path.with_suffix(".md"), path.stat().st_size)
-        for path in sorted(FOLDER.glob(f"*{SUFFIX}"))
+        for path in _shipped()
     ]
+
+
+def _shipped() -> list[Path]:
+    return sorted(FOLDER.glob(f"*{SUFFIX}"), key=lambda path: path.stem)
 
 
 def find(weights: str | Path) -> Path:
@@ -41,7 +45,7 @@ def find(weights: str | Path) -> Path:
     path = Path(weights)
     if path.suffix == SUFFIX:
         return path
-    names = ", ".join(sorted(path.stem for path in FOLDER.glob(f"*{SUFFIX}")))
+    names = ", ".join(path.stem for path in _shipped())
     raise WeightsError(f"no model {str(weights)!r}; shipped: {names}; or give a {SUFFIX} file")
 
 

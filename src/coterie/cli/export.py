@@ -1,0 +1,46 @@
+"""`coterie export`: trained networks for other runtimes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from coterie.cli.options import shipped_weights
+from coterie.cli.refusal import refusing
+
+export = typer.Typer(no_args_is_help=True, epilog="Example: coterie export onnx amcp-mog2d")
+
+
+@export.callback()
+def _formats() -> None:
+    """Write a trained network for another runtime."""
+
+
+@export.command(epilog="Example: coterie export onnx amcp-mog2d --out model")
+def onnx(
+    weights: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A shipped model of AMCP or a weights file.",
+            autocompletion=shipped_weights,
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Default: NAME-onnx.", show_default=False),
+    ] = None,
+) -> None:
+    """Write encoder.onnx and step.onnx, which take any number of points."""
+    with refusing():
+        import onnxscript  # noqa: F401  (torch would miss it later, and in more words)
+
+        from coterie.export.onnx import export_onnx
+
+        folder = Path(f"{Path(weights).stem}-onnx") if out is None else out
+        written = export_onnx(weights, folder)
+    console = Console(highlight=False)
+    for name, path in written._asdict().items():
+        console.print(f"[dim]{name:<8}[/] {escape(str(path))}", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Trained networks for other runtimes."""

@@ -1,0 +1,128 @@
+"""Exported graphs give in onnxruntime what the network gives in torch."""
+
+import json
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+
+from coterie.data.batch import SetBatch
+from coterie.export.onnx import CARRIED, ENCODER, FEATURES, STEP, export_onnx
+from coterie.inference.loop import find_clusters
+from coterie.systems.registry import build
+from coterie.weights.catalogue import open_model
+from coterie.weights.format import make_card, save_system
+
+LOOP = Path(__file__).parents[2] / "examples" / "without_torch.py"
+SMALL = {
+    "width": 16,
+    "read_width": 8,
+    "heads": 2,
+    "references": 4,
+    "encoder_blocks": 1,
+    "decoder_blocks": 1,
+    "encode_every": 0,
+    "proposal": "anchor",
+    "coupling": True,
+}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The graphs of an untrained network with every part that a step can have."""
+    folder = tmp_path_factory.mktemp("small")
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        network = build("amcp", SMALL)
+    weights = folder / "small.safetensors"
+    save_system(weights, network, make_card(network, trained_on="nothing"))
+    export_onnx(weights, folder)
+    return folder
+
+
+def session(folder, name):
+    return onnxruntime.InferenceSession(folder / name, providers=["CPUExecutionProvider"])
+
+
+def steps_of(folder, points, n_steps):
+    """Claimed points and logits of the first steps, by onnxruntime."""
+    encoder, step = session(folder, ENCODER), session(folder, STEP)
+    inputs = (*FEATURES, *CARRIED)
+    state = dict(zip(inputs, encoder.run(None, {"points": points[None]}), strict=True))
+    found = []
+    for _ in range(n_steps):
+        given = {each.name: state[each.name] for each in step.get_inputs()}
+        claimed, logits, *after = step.run(None, given)
+        found.append((claimed[0], logits[0]))
+        state.update(zip(CARRIED, after, strict=True))
+    return found
+
+
+def commits_of(weights, points, max_steps=64):
+    """The same by torch."""
+    batch = SetBatch.single(torch.from_numpy(points))
+    return find_clusters(open_model(weights)[0], batch, max_steps=max_steps).commits
+
+
+def assert_same_steps(folder, weights, points):
+    commits = commits_of(weights, points, max_steps=8)
+    found = steps_of(folder, points, len(commits))
+    for commit, (claimed, logits) in zip(commits, found, strict=True):
+        np.testing.assert_allclose(
+            logits, commit.membership_logits[0].numpy(), rtol=1e-3, atol=2e-4
+        )
+        np.testing.assert_array_equal(claimed, commit.joined[0].numpy())
+
+
+@pytest.mark.parametrize("n_points", [1, 2, 7, 300])
+def test_any_number_of_points_gives_the_steps_of_torch(small, n_points):
+    points = np.random.default_rng(0).normal(size=(n_points, 2)).astype(np.float32)
+    assert_same_steps(small, small / "small.safetensors", points)
+
+
+def test_the_card_travels_in_the_graphs(small):
+    for name in (ENCODER, STEP):
+        said = session(small, name).get_modelmeta().custom_metadata_map["coterie"]
+        assert json.loads(said)["trained_on"] == "nothing"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weights", ["amcp-mog2d", "amcp-warped2d"])
+def test_a_shipped_model_finds_the_same_clusters_without_torch(tmp_path, blobs, weights):
+    export_onnx(weights, tmp_path)
+    points = blobs.points.astype(np.float32)
+    assert_same_steps(tmp_path, weights, points)
+    labels = runpy.run_path(str(LOOP))["cluster"](tmp_path, points)
+    expected = np.full(len(points), -1)
+    for number, commit in enumerate(commits_of(weights, points)):
+        expected[commit.joined[0].numpy()] = number
+    np.testing.assert_array_equal(labels, expected)
+    assert labels.max() >= 1  # so that states were carried from step to step
+
+
+def test_the_loop_needs_no_torch(small, tmp_path):
+    np.save(tmp_path / "points.npy", np.random.default_rng(0).normal(size=(50, 2)))
+    script = (
+        f"import runpy, sys; sys.argv = ['x', {str(small)!r}, {str(tmp_path / 'points.npy')!r}];"
+        f"runpy.run_path({str(LOOP)!r}, run_name='__main__'); assert 'torch' not in sys.modules"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "clusters of sizes" in run.stdout
+
+
+def test_other_systems_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="system 'dac'; only amcp is exported"):
+        export_onnx("dac-mog2d", tmp_path)
+
+
+def test_networks_that_encode_anew_are_refused(tmp_path):
+    network = build("amcp", {**SMALL, "encode_every": 1})
+    save_system(tmp_path / "again.safetensors", network, make_card(network))
+    with pytest.raises(ValueError, match="encodes anew"):
+        export_onnx(tmp_path / "again.safetensors", tmp_path)
