@@ -23,6 +23,10 @@ def test_text_of_numbers_is_numbers():
     assert found.left_out() is None
 
 
+def test_infinities_are_read_without_a_word():
+    np.testing.assert_array_equal(column("inf", "inf", "-inf")[1], [np.inf, np.inf, -np.inf])
+
+
 def test_truths_are_ones_and_zeros():
     np.testing.assert_array_equal(column("True", "false", "TRUE")[1], [1, 0, 1])
     np.testing.assert_array_equal(column(True, False, text=False)[1], [1, 0])

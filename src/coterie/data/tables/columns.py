@@ -94,7 +94,8 @@ class Column:
         self._note_holes(numbers, start)
         self._there_are_values |= not np.isnan(numbers).all()
         before = numbers[:1] - 1 if self._last is None else [self._last]
-        self._counts &= bool((np.diff(numbers, prepend=before) == 1).all())
+        with np.errstate(invalid="ignore"):  # infinity less infinity counts nothing
+            self._counts &= bool((np.diff(numbers, prepend=before) == 1).all())
         self._last = float(numbers[-1])
         return numbers
 
