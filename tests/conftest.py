@@ -1,3 +1,5 @@
+import os
+import shutil
 from typing import NamedTuple
 
 import numpy as np
@@ -53,3 +55,19 @@ def small_dac() -> DAC:
 def exact_dac() -> DAC:
     """The same network in float64."""
     return _small_dac().requires_grad_(False).double()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real Chromium, where there is one."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    chromium = os.environ.get("COTERIE_CHROMIUM") or shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("needs Chromium: install it or name it in COTERIE_CHROMIUM")
+    quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
+    quiet += [f"--disable-{each}" for each in ("background-networking", "component-update")]
+    quiet += [f"--disable-{each}" for each in ("sync", "quic")]
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=quiet)
+        yield browser
+        browser.close()

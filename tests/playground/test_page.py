@@ -2,8 +2,6 @@
 
 import csv
 import io
-import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,28 +10,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score, homogeneity_score
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = os.environ.get("COTERIE_CHROMIUM") or shutil.which("chromium")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs Chromium: install it or name it in COTERIE_CHROMIUM"
-)
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-quic",
-    "--no-first-run",
-)
 PATIENCE = 20_000
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
 
 
 class Visitor:

@@ -1,13 +1,11 @@
 import json
-import time
 
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from coterie.estimators.quick import DEFAULT, clusterer
-from coterie.playground.presets import draw
-from coterie.playground.work import Failure, Job, do, warm_up
+from coterie.playground.work import Failure, Job, do
 
 
 def answer(*job, **settings):
@@ -43,15 +41,3 @@ def test_a_method_that_fails_says_why():
     failure = do(Job(np.zeros((2, 2)), None, "hdbscan"))
     assert isinstance(failure, Failure)
     assert failure.sentence.startswith("HDBSCAN cannot cluster these points")
-
-
-def test_a_thousand_points_are_answered_while_one_draws():
-    warm_up()
-    job = Job(draw("mixture", n=1000, k=5).points, None, DEFAULT, with_steps=True)
-
-    def seconds():
-        start = time.perf_counter()
-        do(job)
-        return time.perf_counter() - start
-
-    assert min(seconds() for _ in range(8)) < 0.15

@@ -1,40 +1,16 @@
 """The report in a real browser, as its readers open it."""
 
-import os
-import shutil
-
 import pytest
 
 from coterie.report.write import write_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = os.environ.get("COTERIE_CHROMIUM") or shutil.which("chromium")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs Chromium: install it or name it in COTERIE_CHROMIUM"
-)
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-quic",
-    "--no-first-run",
-)
 EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 PLACE = """row => {
   const rows = JSON.parse(document.getElementById("rows").textContent);
   const i = rows.row.indexOf(row), m = document.querySelector(".map").getScreenCTM();
   return [rows.x[i] * m.a + m.e, rows.y[i] * m.d + m.f];
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

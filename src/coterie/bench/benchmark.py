@@ -2,11 +2,12 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from coterie.bench.machine import Stopwatch, describe_machine
-from coterie.bench.methods import Method
+from coterie.bench.methods import Method, ours
 from coterie.bench.peers import peers
 from coterie.bench.printed import Printed
 from coterie.bench.race import Progress, hold_race
@@ -45,6 +46,40 @@ def run_benchmark(
     )
     machine = {**describe_machine(), "others_cpu_share": stopwatch.others_share()}
     return Report(name, command, date, seed, machine, races, printed)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Shipped models on the sets of some settings, and what the papers printed of them."""
+
+    name: str
+    settings: tuple[Setting, ...]
+    shipped: tuple[str, ...]
+    printed: tuple[Printed, ...] = ()
+
+    def run(
+        self,
+        n_sets: int = 1000,
+        n_peer_sets: int = 100,
+        seed: int = 0,
+        progress: Progress | None = None,
+        *,
+        weights: Sequence[str | Path] | None = None,
+        settings: Sequence[Setting] | None = None,
+    ) -> Report:
+        """Our systems on n_sets sets of each setting, and the peers on the first n_peer_sets."""
+        given = self.shipped if weights is None else weights
+        return run_benchmark(
+            self.name,
+            self.settings if settings is None else settings,
+            ours(given),
+            command=command_line(self.name, n_sets, n_peer_sets, seed, given),
+            n_sets=n_sets,
+            n_peer_sets=n_peer_sets,
+            seed=seed,
+            progress=progress,
+            printed=self.printed,
+        )
 
 
 def command_line(

@@ -108,8 +108,7 @@ class AmortizedClusterer(
 
         With `set_output` they are a data frame with a column for each cluster.
         """
-        points = self._read(X)
-        return apply(self._rule, points, self._inference().chunk_size).probabilities
+        return self.predict_proba(X)
 
     @property
     def _n_features_out(self) -> int:

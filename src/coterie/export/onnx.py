@@ -17,10 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from coterie.functional.partitions import claim
 from coterie.functional.reduce import count_points
 from coterie.systems.amcp import AMCP
-from coterie.systems.amcp_network import Features, Question
+from coterie.systems.amcp_network import Features
 from coterie.weights.catalogue import open_model
 from coterie.weights.format import Card
 
@@ -75,17 +74,12 @@ class Step(nn.Module):
         remaining (1, N) bool; finished (1, 1, C), what the clusters found left to later ones;
         refused (1, N, 1), log of how surely each point was refused by all of them.
         """
-        system = self.system
         features = Features(place, score, pool, key, promise)
         n_points = count_points(torch.ones_like(remaining))
-        anchor = system._anchor(promise, refused, remaining)
-        question = Question(remaining[:, None], n_points, finished, anchor)
-        guesses, _ = system.guess(features, question)
-        logits = torch.where(remaining, guesses[-1].logits[:, 0], -torch.inf)
-        claimed = claim(logits, remaining, system.config.min_share * n_points)
-        finished = finished + system.summary(pool, claimed[:, None], n_points)
-        refused = refused + logsigmoid(-logits)[..., None]
-        return claimed, logits, remaining & ~claimed, finished, refused
+        found = self.system.find(features, remaining, n_points, finished, refused)
+        refused = refused + logsigmoid(-found.logits)[..., None]
+        remaining = remaining & ~found.claimed
+        return found.claimed, found.logits, remaining, finished + found.summary, refused
 
 
 def export_onnx(weights: str | Path, folder: Path) -> Exported:

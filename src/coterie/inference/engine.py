@@ -22,7 +22,7 @@ from coterie.inference.consolidate import consolidate
 from coterie.inference.loop import find_clusters
 from coterie.inference.result import Clustering, Step
 from coterie.inference.rules import BranchingRule, MixtureRule, ReplayRule, Rule
-from coterie.inference.second_look import Look, look_again
+from coterie.inference.second_look import look_again
 from coterie.systems.protocol import Commit, Sequential, State, claimed_labels
 
 
@@ -92,10 +92,10 @@ def cluster_points(
 
     log_likelihood: float | None = None
     dense = commits[0].gaussian is not None
-    looks = [Look.whole_only(commit) for commit in commits]
+    clusters, looks = commits, []
     if dense and config.second_look and not config.consolidate:
         looks = look_again(system, batch, commits, max_steps=config.max_steps)
-    clusters = tuple(cluster for look in looks for cluster in look.clusters())
+        clusters = tuple(cluster for look in looks for cluster in look.clusters())
     rule: Rule
     if dense and (config.consolidate or config.update_previous):
         # On the CPU: a path of small float64 steps that a GPU would only wait for.

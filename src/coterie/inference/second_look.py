@@ -30,11 +30,6 @@ class Look(NamedTuple):
     rows: Tensor
     parts: tuple[Commit, ...]
 
-    @classmethod
-    def whole_only(cls, commit: Commit) -> "Look":
-        """A cluster that nobody looked at again."""
-        return cls(commit, commit.joined[0].nonzero()[:, 0], ())
-
     def clusters(self) -> tuple[Commit, ...]:
         """What there is instead of the cluster, among all N points; itself where it is one."""
         return tuple(self._at_home(part) for part in self.parts) or (self.whole,)

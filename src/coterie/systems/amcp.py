@@ -41,6 +41,17 @@ class Encoding(NamedTuple):
     slots: tuple[Tensor, ...]
 
 
+class Found(NamedTuple):
+    """The next cluster of each set, among the M points that are at hand."""
+
+    claimed: Tensor  # (B, M) bool
+    logits: Tensor  # (B, M), -inf for points that are not on offer
+    first: Belief
+    last: Belief
+    decoder_slots: tuple[Tensor, ...]
+    summary: Tensor  # (B, 1, C), what it leaves to later clusters
+
+
 class AMCP(AMCPNetwork):
     """The network as a sequential system: one cluster a step, and the losses that teach it."""
 
@@ -57,16 +68,27 @@ class AMCP(AMCPNetwork):
         finished = features.pool.new_zeros(len(n_points), 1, self.config.width)
         for commit in state.commits:
             finished = finished + commit.memory[-1]
-        anchor = self._anchor(features.promise, left.take(_refused(state)), mask)
+        found = self.find(features, mask, n_points, finished, left.take(_refused(state)))
+        memory = (*slots, *found.decoder_slots, *found.first, *found.last, found.summary)
+        joined, logits = left.scatter(found.claimed, False), left.scatter(found.logits)
+        return Commit(joined, logits, memory, self._gaussian(found.last), encoding)
+
+    def find(
+        self, features: Features, mask: Tensor, n_points: Tensor, finished: Tensor, refused: Tensor
+    ) -> Found:
+        """The next cluster among encoded points.
+
+        mask (B, M), who is left; n_points (B,), in all; finished (B, 1, C), the sum of what the
+        clusters found left; refused (B, M, 1), log of how surely each point was refused by them.
+        """
+        anchor = self._anchor(features.promise, refused, mask)
         question = Question(mask[:, None], n_points, finished, anchor)
         guesses, decoder_slots = self.guess(features, question)
-        first, last = guesses[0].belief, guesses[-1].belief
         logits = torch.where(mask, guesses[-1].logits[:, 0], -torch.inf)
-        claimed = claim(logits, mask, self.config.min_share * n_points)  # (B, M)
+        claimed = claim(logits, mask, self.config.min_share * n_points)
         summary = self.summary(features.pool, claimed[:, None], n_points)
-        memory = (*slots, *decoder_slots, *first, *last, summary)
-        joined = left.scatter(claimed, False)
-        return Commit(joined, left.scatter(logits), memory, self._gaussian(last), encoding)
+        first, last = guesses[0].belief, guesses[-1].belief
+        return Found(claimed, logits, first, last, decoder_slots, summary)
 
     def _encoding(self, state: State) -> Encoding:
         """The last encoding, or a new one of what remains where it is time for one."""

@@ -1,0 +1,38 @@
+"""How long the playground takes to answer for 1,000 points, against the network alone.
+
+python benchmarks/playground_speed.py
+"""
+
+import time
+
+import numpy as np
+
+import coterie
+from coterie.estimators.quick import DEFAULT
+from coterie.playground.presets import draw
+from coterie.playground.work import Job, do, warm_up
+
+
+def milliseconds(call, repeats: int = 40) -> np.ndarray:
+    """Quartiles of the time that a call takes."""
+    taken = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        taken.append(1e3 * (time.perf_counter() - start))
+    return np.quantile(taken, [0.25, 0.5, 0.75])
+
+
+def main() -> None:
+    warm_up()
+    points = draw("mixture", n=1000, k=5).points
+    model = coterie.AMCP()
+    job = Job(points, None, DEFAULT, with_steps=True)
+    fit, answer = milliseconds(lambda: model.fit(points)), milliseconds(lambda: do(job))
+    print("ms, quartiles: fit {:.1f} {:.1f} {:.1f}".format(*fit))
+    print("ms, quartiles: answer {:.1f} {:.1f} {:.1f}".format(*answer))
+    print(f"answer / fit: {answer[1] / fit[1]:.2f}")
+
+
+if __name__ == "__main__":
+    main()
