@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup ## cluster a real example and print where the report and the picture are
-	$(BIN)/coterie cluster examples/iris_petals.csv --report runs/demo/report.html \
+	$(BIN)/coterie cluster examples/wine.csv --report runs/demo/report.html \
 	    --plot runs/demo/clusters.png --out runs/demo/labels.csv
 
 test: setup ## run the tests

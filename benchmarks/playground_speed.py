@@ -4,11 +4,13 @@ python benchmarks/playground_speed.py
 """
 
 import time
+from functools import partial
 
 import numpy as np
 
 import coterie
 from coterie.estimators.quick import DEFAULT
+from coterie.playground.methods import INITIAL
 from coterie.playground.presets import draw
 from coterie.playground.work import Job, do, warm_up
 
@@ -26,12 +28,13 @@ def milliseconds(call, repeats: int = 40) -> np.ndarray:
 def main() -> None:
     warm_up()
     points = draw("mixture", n=1000, k=5).points
-    model = coterie.AMCP()
-    job = Job(points, None, DEFAULT, with_steps=True)
-    fit, answer = milliseconds(lambda: model.fit(points)), milliseconds(lambda: do(job))
-    print("ms, quartiles: fit {:.1f} {:.1f} {:.1f}".format(*fit))
-    print("ms, quartiles: answer {:.1f} {:.1f} {:.1f}".format(*answer))
-    print(f"answer / fit: {answer[1] / fit[1]:.2f}")
+    for name in (INITIAL, DEFAULT):
+        model, job = coterie.AMCP(name), Job(points, None, name, with_steps=True)
+        fit, answer = milliseconds(partial(model.fit, points)), milliseconds(partial(do, job))
+        print(name)
+        print("ms, quartiles: fit {:.1f} {:.1f} {:.1f}".format(*fit))
+        print("ms, quartiles: answer {:.1f} {:.1f} {:.1f}".format(*answer))
+        print(f"answer / fit: {answer[1] / fit[1]:.2f}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A data frame with a gap, scaled and clustered in one pipeline.
+"""A data frame with a gap, filled and clustered in one pipeline.
 
-Run it with `python examples/plot_pipeline.py picture.png`. The columns have units of their own; the
-shipped models want clusters about 0.25 wide, so the pipeline scales first.
+Run it with `python examples/plot_pipeline.py picture.png`. The columns have units of their own,
+which need no scaling: the default model does that itself.
 """
 
 import sys
@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import coterie
 from coterie.plots import plot_clusters
@@ -25,12 +24,11 @@ birds = pd.DataFrame(
 )
 birds.loc[7, "mass_kg"] = None
 
-pipeline = make_pipeline(SimpleImputer(), StandardScaler(), coterie.AMCP())
+pipeline = make_pipeline(SimpleImputer(), coterie.AMCP())
 groups = pd.Series(pipeline.fit_predict(birds), name="group")
 
 if __name__ == "__main__":
     target = sys.argv[1] if len(sys.argv) > 1 else "pipeline.png"
-    scaled = pipeline[:-1].transform(birds)
-    names = [f"{name}, scaled" for name in birds]
-    plot_clusters(scaled, pipeline[-1].clustering_, names=names).savefig(target)
+    filled = pipeline[:-1].transform(birds)
+    plot_clusters(filled, pipeline[-1].clustering_, names=list(birds)).savefig(target)
     print(birds.groupby(groups).mean().round(1))

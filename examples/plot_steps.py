@@ -1,19 +1,22 @@
-"""Clusters appearing one after another on a fresh mixture of five Gaussians.
+"""Two moons and two blobs, found one after another.
 
 Run it with `python examples/plot_steps.py picture.png`.
 """
 
 import sys
 
-from sklearn.datasets import make_blobs
+import numpy as np
+from sklearn.datasets import make_blobs, make_moons
 
 import coterie
 from coterie.plots import plot_steps
 
-CENTRES = [(-4, 2), (-3.1, 1.4), (0, -3), (3, 3), (3.6, -1)]
-
-points, _ = make_blobs([260, 180, 160, 120, 80], centers=CENTRES, cluster_std=0.25, random_state=3)
-model = coterie.DAC().fit(points)
+moons, _ = make_moons(300, noise=0.06, random_state=3)
+blobs, _ = make_blobs(
+    [120, 80], centers=[(2.6, 1.3), (-1.2, -1.2)], cluster_std=0.2, random_state=3
+)
+points = np.concatenate([moons, blobs])
+model = coterie.AMCP().fit(points)
 
 if __name__ == "__main__":
     target = sys.argv[1] if len(sys.argv) > 1 else "steps.png"

@@ -31,6 +31,13 @@ def test_the_colour_blind_can_tell_the_colours_apart():
         assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 0.12
 
 
+def test_noise_is_grey():
+    assert colour_of(-1) not in PALETTE
+    red, green, blue = linear(colour_of(-1))
+    assert max(red, green, blue) - min(red, green, blue) < 0.1
+    assert 0 <= shape_of(-1) < N_SHAPES
+
+
 def test_clusters_differ_in_colour_or_shape():
     looks = {(colour_of(cluster), shape_of(cluster)) for cluster in range(len(PALETTE) * N_SHAPES)}
     assert len(looks) == len(PALETTE) * N_SHAPES

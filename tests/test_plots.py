@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from coterie import plots
 from coterie.inference.result import Clustering, Step
+from coterie.palette import FAINT
 from coterie.plots import MAX_PANELS, MAX_POINTS, PALETTE, SHAPES, plot_clusters, plot_steps
 
 POINTS = np.array([[0.0, 0], [0, 1], [5, 5], [5, 6], [6, 5], [2, 3]])
@@ -188,3 +189,15 @@ def test_pictures_are_saved_without_pyplot(found, draw):
     figure.savefig(file, format="png")
     assert file.getvalue().startswith(b"\x89PNG")
     assert ("matplotlib.pyplot" in sys.modules) == before
+
+
+def test_noise_is_grey_and_named():
+    labels = [1, 1, 0, 0, 0, -1]
+    steps = [step([0, 1], range(6), np.ones(6)), step([5], [2, 3, 4, 5], np.ones(4))]
+    noisy = clustering(labels, PROBABILITIES, steps)
+    figure = plot_clusters(POINTS, noisy)
+    (grey,) = [each for each in figure.axes[0].collections if drawn(each) == {(2.0, 3.0)}]
+    assert to_rgb(grey.get_facecolor()[0][:3]) == to_rgb(FAINT)
+    assert figure.legends[0].get_texts()[-1].get_text() == "noise   1 point"
+    outcome = panel(plot_steps(POINTS, noisy), "outcome")
+    assert {(2.0, 3.0)} in [drawn(each) for each in outcome.collections]

@@ -8,10 +8,10 @@ INK, FAINT, TAKEN, PAPER = "#2B2F36", "#8A9099", "#CBCFD6", "#F6F7F9"
 
 
 def colour_of(cluster: int) -> str:
-    """The colour of a cluster."""
-    return PALETTE[cluster % len(PALETTE)]
+    """The colour of a cluster; noise, which is -1, is grey."""
+    return FAINT if cluster < 0 else PALETTE[cluster % len(PALETTE)]
 
 
 def shape_of(cluster: int) -> int:
     """The number of a cluster's shape, below N_SHAPES."""
-    return cluster // len(PALETTE) % N_SHAPES
+    return 0 if cluster < 0 else cluster // len(PALETTE) % N_SHAPES

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from coterie.encoders.tabular import fit_columns
-from coterie.inference.result import Clustering, Step
+from coterie.inference.result import NOISE, Clustering, Step
 from coterie.palette import FAINT, INK, PALETTE, PAPER, TAKEN, colour_of, shape_of
 
 try:
@@ -86,7 +86,7 @@ def plot_steps(
     for number, step in enumerate(clustering.steps):
         if number in numbers:
             axes = next(free)
-            _draw_step(axes, view, step, taken, _fate(step, clustering), size)
+            _draw_step(axes, view, step, taken, clustering.fate(step), size)
             detail = f"takes {len(step.claimed):,} of {len(step.offered):,}"
             _title(axes, f"step {number + 1}", detail)
         taken[step.claimed] = True
@@ -147,9 +147,9 @@ def _telling_steps(steps: Sequence[Step]) -> set[int]:
 
 def _draw_clusters(axes: Axes, view: View, clustering: Clustering, size: float) -> None:
     labels, k = clustering.labels, clustering.n_clusters
-    confidence = clustering.probabilities[np.arange(len(labels)), labels]
-    sure = (confidence - 1 / k) / (1 - 1 / k) if k > 1 else np.ones(len(labels))
-    for cluster in range(k):
+    sure = (clustering.confidence - 1 / k) / (1 - 1 / k) if k > 1 else np.ones(len(labels))
+    sure = np.where(labels == NOISE, 0.5, sure)
+    for cluster in np.unique(labels).tolist():
         members = view.shown[labels[view.shown] == cluster]
         x, y = view.plane[members].T
         axes.scatter(
@@ -192,11 +192,6 @@ def _draw_step(
         )
 
 
-def _fate(step: Step, clustering: Clustering) -> int:
-    """The final cluster that most of a step's points ended in."""
-    return int(np.bincount(clustering.labels[step.claimed]).argmax())
-
-
 def _dress(axes: Axes, view: View) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(TAKEN)
@@ -220,7 +215,8 @@ def _title(axes: Axes, name: str, detail: str) -> None:
 
 
 def _cluster_handles(clustering: Clustering) -> list[Line2D]:
-    sizes = np.bincount(clustering.labels, minlength=clustering.n_clusters)
+    inside = clustering.labels[clustering.labels != NOISE]
+    sizes = np.bincount(inside, minlength=clustering.n_clusters)
     named = len(sizes) if len(sizes) <= MAX_NAMED else MAX_NAMED - 1
     handles = [
         _handle(f"{cluster}   {_count(size, 'point')}", _shape(cluster), colour_of(cluster))
@@ -229,6 +225,9 @@ def _cluster_handles(clustering: Clustering) -> list[Line2D]:
     if named < len(sizes):
         rest = f"{len(sizes) - named} smaller   {_count(sizes[named:].sum(), 'point')}"
         handles.append(_handle(rest, "None", INK))
+    if n_noise := len(clustering.labels) - len(inside):
+        words = f"noise   {_count(n_noise, 'point')}"
+        handles.append(_handle(words, _shape(NOISE), colour_of(NOISE)))
     return handles
 
 

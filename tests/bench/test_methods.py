@@ -23,8 +23,10 @@ def points():
 @ESTIMATORS
 def test_our_systems_answer_as_their_estimators_do(points, weights, estimator):
     answers = {method.name: method.cluster(points) for method in ours([weights])}
-    np.testing.assert_array_equal(answers[weights].labels, estimator().fit(points).labels_)
-    raw = estimator(consolidate=False).fit(points)
+    np.testing.assert_array_equal(
+        answers[weights].labels, estimator(weights=weights).fit(points).labels_
+    )
+    raw = estimator(weights=weights, consolidate=False).fit(points)
     np.testing.assert_array_equal(answers[RAW.format(weights)].labels, raw.labels_)
 
 
@@ -32,7 +34,7 @@ def test_our_systems_answer_as_their_estimators_do(points, weights, estimator):
 def test_only_the_network_itself_claims_a_likelihood(points, weights, estimator):
     consolidated, raw = (method.cluster(points) for method in ours([weights]))
     assert consolidated.network_log_likelihood is None
-    expected = estimator(consolidate=False).fit(points).clustering_.log_likelihood
+    expected = estimator(weights=weights, consolidate=False).fit(points).clustering_.log_likelihood
     assert raw.network_log_likelihood == expected
 
 

@@ -14,7 +14,6 @@ import coterie
 from coterie import cli
 from coterie.cli.app import app
 from coterie.data.tables import delimited
-from coterie.estimators import quick
 
 IRIS = Path(__file__).parents[2] / "examples" / "iris_petals.csv"
 
@@ -95,8 +94,9 @@ def test_labels_and_picture_are_written_into_new_folders(run, table, blobs, tmp_
 
 def test_a_projection_is_a_note_and_no_python_warning(run, tmp_path):
     path = tmp_path / "wide.csv"
-    rows = np.random.default_rng(0).normal(size=(30, 3))
-    np.savetxt(path, rows, delimiter=",", header="a,b,c", comments="")
+    rows = np.random.default_rng(0).normal(size=(30, 17))
+    header = ",".join("abcdefghijklmnopq")
+    np.savetxt(path, rows, delimiter=",", header=header, comments="")
     result = run("cluster", path)
     notes = [line for line in result.stdout.splitlines() if line.startswith("note")]
     assert len(notes) == 1
@@ -120,12 +120,14 @@ def test_any_other_user_warning_is_a_note_too(run, table, monkeypatch):
 
 def test_without_consolidation_the_network_has_the_last_word(run):
     points = np.loadtxt(IRIS, delimiter=",", skiprows=1, usecols=(0, 1))
+    weights = "amcp-mog2d"
     for option, consolidate in ((["--no-consolidate"], False), ([], True)):
-        summary = json.loads(run("cluster", IRIS, "--json", *option).stdout)
-        sizes = np.bincount(coterie.AMCP(consolidate=consolidate).fit(points).labels_)
+        result = run("cluster", IRIS, "--weights", weights, "--json", *option)
+        summary = json.loads(result.stdout)
+        sizes = np.bincount(coterie.AMCP(weights, consolidate=consolidate).fit(points).labels_)
         assert [cluster["size"] for cluster in summary["clusters"]] == sizes.tolist()
     assert not np.array_equal(
-        sizes, np.bincount(coterie.AMCP(consolidate=False).fit(points).labels_)
+        sizes, np.bincount(coterie.AMCP(weights, consolidate=False).fit(points).labels_)
     )
 
 
@@ -388,20 +390,70 @@ def _as(table, name):
     return link
 
 
-def test_the_number_of_clusters_is_passed_on_or_refused(run, table, monkeypatch):
-    asked = []
+def found(result):
+    """Of a summary in JSON: the sizes of the clusters, and how many rows are noise."""
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    return [cluster["size"] for cluster in summary["clusters"]], summary["noise"]
 
-    class Obedient(coterie.AMCP):
-        def __init__(self, weights="amcp-mog2d", *, n_clusters=None, **settings):
-            super().__init__(weights, **settings)
-            self.n_clusters = n_clusters
 
-        def fit(self, X):
-            asked.append(self.n_clusters)
-            return super().fit(X)
+@pytest.mark.parametrize("weights", ["amcp-universal", "amcp-mog2d", "amcp-warped2d", "dac-mog2d"])
+@pytest.mark.parametrize(("asked", "low", "high"), [("5", 5, 5), ("1", 1, 1), ("4:9", 4, 9)])
+def test_the_number_of_clusters_is_obeyed(run, table, weights, asked, low, high):
+    result = run("cluster", table, "--weights", weights, "--n-clusters", asked, "--json")
+    sizes, noise = found(result)
+    assert low <= len(sizes) <= high
+    assert (sum(sizes), noise) == (300, 0)
 
-    monkeypatch.setitem(quick.ESTIMATORS, "amcp", Obedient)
-    run("cluster", table, "--n-clusters", "5")
-    run("cluster", table, "--n-clusters", "2:8")
-    run("cluster", table)
-    assert asked == [5, (2, 8), None]
+
+def test_small_clusters_are_dissolved(run, table):
+    assert found(run("cluster", table, "--json", "--min-cluster-size", "60"))[0][-1] >= 60
+
+
+def test_wishes_that_cannot_be_are_refused_in_one_line(run, table):
+    words = ("--n-clusters", "20", "--min-cluster-size", "20")
+    assert "takes 400 rows, there are 300" in refused(run("cluster", table, *words))
+    assert "asks for 301 clusters" in refused(run("cluster", table, "--n-clusters", "301"))
+
+
+@pytest.fixture
+def strays(blobs, tmp_path):
+    """The clusters that nobody can miss, and three rows that belong to none of them."""
+    path = tmp_path / "strays.csv"
+    points = [*blobs.points.tolist(), [10, 10], [-9, 9], [0, 0]]
+    path.write_text("x,y\n" + "".join(f"{x!r},{y!r}\n" for x, y in points))
+    return path
+
+
+@pytest.mark.parametrize("sample", [(), ("--sample", "250")])
+def test_noise_is_written_and_told(run, strays, tmp_path, sample):
+    out, report, plot = (tmp_path / name for name in ("o.csv", "r.html", "p.png"))
+    wishes = ("--weights", "amcp-mog2d", "--noise", "--min-cluster-size", "5", *sample)
+    result = run("cluster", strays, *wishes, "--out", out, "--report", report, "--plot", plot)
+    assert result.exit_code == 0, result.output
+    rows = pl.read_csv(out)
+    assert rows["cluster"].to_list()[-3:] == [-1, -1, -1]
+    assert rows["confidence"].to_list()[-3:] == [0, 0, 0]
+    n_noise = int((rows["cluster"] == -1).sum())
+    assert n_noise < 10
+    told = f"noise     {n_noise} rows that no cluster wants, {n_noise / 303:.1%}: cluster -1"
+    assert told in result.stdout
+    assert ">noise</th>" in report.read_text()
+    assert plot.stat().st_size > 0
+    sizes, noise = found(run("cluster", strays, *wishes, "--json"))
+    assert noise == n_noise
+    assert sum(sizes) == 303 - noise
+    assert (
+        sizes
+        == rows["cluster"]
+        .value_counts()
+        .filter(pl.col("cluster") >= 0)
+        .sort("cluster")["count"]
+        .to_list()
+    )
+
+
+def test_where_all_rows_have_a_cluster_nothing_is_said_of_others(run, table):
+    result = run("cluster", table)
+    assert "noise" not in result.stdout
+    assert found(run("cluster", table, "--json"))[1] == 0

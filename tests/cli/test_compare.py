@@ -96,3 +96,18 @@ def test_a_single_row_is_nothing_to_compare(run, tmp_path):
     path = tmp_path / "one.csv"
     path.write_text("x\n1\n")
     assert "nothing to compare" in run(path).stderr
+
+
+def test_without_a_name_the_default_is_compared_with_peers_on_equal_columns(run, table, tmp_path):
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    stretched = tmp_path / "stretched.csv"
+    lines = [f"{1e4 * float(x)!r},{kind},{y}" for x, kind, y in rows[1:]]
+    stretched.write_text("\n".join([",".join(rows[0]), *lines]) + "\n")
+    plain, other = (
+        json.loads(run(path, "--label", "kind", "--json", "--max-clusters", 4).stdout)
+        for path in (table, stretched)
+    )
+    assert plain["methods"][0]["method"] == "amcp-universal"
+    assert len(plain["methods"]) == 5
+    for one, two in zip(plain["methods"], other["methods"], strict=True):
+        assert (one["n_clusters"], one["ari"]) == (two["n_clusters"], pytest.approx(two["ari"]))

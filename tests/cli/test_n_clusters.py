@@ -1,7 +1,7 @@
 import pytest
 import typer
 
-from coterie.cli.n_clusters import asked_clusters, parse_n_clusters
+from coterie.cli.n_clusters import parse_n_clusters
 
 
 @pytest.mark.parametrize(
@@ -18,19 +18,3 @@ def test_anything_else_is_refused_in_one_line(text, capsys):
         parse_n_clusters(text)
     assert info.value.exit_code == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_an_estimator_that_cannot_be_told_a_number_is_not(capsys):
-    class Stubborn:
-        def __init__(self, weights):
-            pass
-
-    class Obedient:
-        def __init__(self, weights, *, n_clusters=None):
-            pass
-
-    assert asked_clusters(Obedient, 3) == {"n_clusters": 3}
-    assert asked_clusters(Stubborn, None) == asked_clusters(Obedient, None) == {}
-    with pytest.raises(typer.Exit):
-        asked_clusters(Stubborn, 3)
-    assert "Stubborn finds out by itself how many clusters" in capsys.readouterr().err

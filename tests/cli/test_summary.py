@@ -14,6 +14,7 @@ RESULT = {
         {"cluster": 0, "size": 1000, "mean_confidence": 0.5},
         {"cluster": 1, "size": 0, "mean_confidence": None},
     ],
+    "noise": 0,
     "mean_log_likelihood": None,
     "notes": ["mind [b]this[/b]"],
     "labels": "-",
@@ -49,6 +50,8 @@ def test_a_cluster_of_the_sample_may_have_no_row_in_the_file(capsys):
         ({"n_clusters": 1}, "1 cluster in t.csv"),
         ({"file": "-"}, "2 clusters in standard input"),
         ({"fitted_rows": 10}, "rows      1,000, clusters found on a sample of 10"),
+        ({"noise": 1}, "noise     1 row that no cluster wants, 0.1%: cluster -1"),
+        ({"noise": 20}, "noise     20 rows that no cluster wants, 2.0%: cluster -1"),
         ({"mean_log_likelihood": -1.25}, "fit       mean log-likelihood -1.250 per row"),
     ],
 )

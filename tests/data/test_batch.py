@@ -92,3 +92,16 @@ def test_flags_and_columns_go_the_same_way(mask):
     flags = torch.tensor([[True, False, True, True, False], [False, True, True, False, True]])
     assert torch.equal(left.take(flags), left.take(flags[..., None])[..., 0])
     assert torch.equal(left.scatter(left.take(flags), False), flags & mask)
+
+
+@pytest.mark.parametrize("first", [MASK, torch.ones_like(MASK)], ids=["some", "all"])
+@pytest.mark.parametrize("fewer", [True, False], ids=["fewer", "as many"])
+def test_one_compaction_after_another_is_that_of_both(first, fewer):
+    gone = torch.tensor([[True, False, False, False, False], [False, True, False, False, True]])
+    mask = first & ~gone if fewer else first
+    left = compact(first)
+    twice, once = left.then(compact(left.mask & left.take(mask))), compact(mask)
+    assert torch.equal(twice.mask.sum(1), once.mask.sum(1))
+    values = torch.arange(10.0).view(2, 5)
+    assert torch.equal(twice.scatter(twice.take(values)), once.scatter(once.take(values)))
+    assert torch.equal(twice.scatter(twice.take(values)), torch.where(mask, values, -torch.inf))

@@ -8,7 +8,7 @@ from coterie.estimators.amcp import AMCP
 from coterie.estimators.dac import DAC
 from coterie.estimators.quick import cluster, clusterer
 from coterie.systems import amcp as system
-from coterie.systems.amcp_network import AMCPConfig
+from coterie.systems.amcp_config import AMCPConfig
 from coterie.weights.format import WeightsError, make_card, save_system
 
 SMALL = AMCPConfig(width=16, read_width=16, heads=2, references=4, em_steps=2, encoder_blocks=1)

@@ -9,7 +9,7 @@ import torch
 from coterie.estimators.amcp import AMCP
 from coterie.estimators.dac import DAC
 from coterie.systems import amcp as system
-from coterie.systems.amcp_network import AMCPConfig
+from coterie.systems.amcp_config import AMCPConfig
 from coterie.weights.catalogue import open_model
 from coterie.weights.format import make_card, save_system
 

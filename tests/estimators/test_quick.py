@@ -19,8 +19,8 @@ def test_settings_are_those_of_the_estimator(blobs):
 
 
 def test_unknown_settings_are_refused(blobs):
-    with pytest.raises(TypeError, match="n_clusters"):
-        cluster(blobs.points, n_clusters=3)
+    with pytest.raises(TypeError, match="n_groups"):
+        cluster(blobs.points, n_groups=3)
 
 
 def test_input_is_left_alone(blobs):

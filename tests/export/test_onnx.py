@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from coterie.data.batch import SetBatch
-from coterie.export.onnx import CARRIED, ENCODER, FEATURES, STEP, export_onnx
+from coterie.export.onnx import CARRIED, ENCODER, FEATURES, STEP, WALKED, export_onnx
 from coterie.inference.loop import find_clusters
 from coterie.systems.registry import build
 from coterie.weights.catalogue import open_model
@@ -30,15 +30,25 @@ SMALL = {
     "proposal": "anchor",
     "coupling": True,
 }
+WALKING = {
+    **SMALL,
+    "decoder_blocks": 0,
+    "density": "none",
+    "frequencies": 2,
+    "landmarks": 12,
+    "proposals": 4,
+}
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """The graphs of an untrained network with every part that a step can have."""
+# Seeds whose networks find several clusters, although they have learnt nothing.
+@pytest.fixture(scope="module", params=[(SMALL, 11), (WALKING, 5)], ids=["small", "walking"])
+def small(request, tmp_path_factory):
+    """The graphs of untrained networks that have between them every part that a step can have."""
     folder = tmp_path_factory.mktemp("small")
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        network = build("amcp", SMALL)
+        settings, seed = request.param
+        torch.manual_seed(seed)
+        network = build("amcp", settings)
     weights = folder / "small.safetensors"
     save_system(weights, network, make_card(network, trained_on="nothing"))
     export_onnx(weights, folder)
@@ -52,8 +62,8 @@ def session(folder, name):
 def steps_of(folder, points, n_steps):
     """Claimed points and logits of the first steps, by onnxruntime."""
     encoder, step = session(folder, ENCODER), session(folder, STEP)
-    inputs = (*FEATURES, *CARRIED)
-    state = dict(zip(inputs, encoder.run(None, {"points": points[None]}), strict=True))
+    names = [output.name for output in encoder.get_outputs()]
+    state = dict(zip(names, encoder.run(None, {"points": points[None]}), strict=True))
     found = []
     for _ in range(n_steps):
         given = {each.name: state[each.name] for each in step.get_inputs()}
@@ -77,12 +87,26 @@ def assert_same_steps(folder, weights, points):
             logits, commit.membership_logits[0].numpy(), rtol=1e-3, atol=2e-4
         )
         np.testing.assert_array_equal(claimed, commit.joined[0].numpy())
+    return len(commits)
 
 
 @pytest.mark.parametrize("n_points", [1, 2, 7, 300])
 def test_any_number_of_points_gives_the_steps_of_torch(small, n_points):
     points = np.random.default_rng(0).normal(size=(n_points, 2)).astype(np.float32)
-    assert_same_steps(small, small / "small.safetensors", points)
+    n_steps = assert_same_steps(small, small / "small.safetensors", points)
+    assert n_steps > 1 or n_points < 300  # so that states were carried from step to step
+
+
+def test_walks_are_told_only_where_there_are_landmarks(small):
+    landmarks = open_model(small / "small.safetensors")[0].config.landmarks
+    names = [*FEATURES, *CARRIED, *(WALKED if landmarks else ())]
+    assert [output.name for output in session(small, ENCODER).get_outputs()] == names
+    assert {given.name for given in session(small, STEP).get_inputs()} <= set(names)
+    shapes = {given.name: given.shape for given in session(small, STEP).get_inputs()}
+    if landmarks:
+        assert shapes["degree"] == [1, 12]
+        assert shapes["ends"][2:] == [12, 12]
+        assert shapes["near"][2] == 12
 
 
 def test_the_card_travels_in_the_graphs(small):

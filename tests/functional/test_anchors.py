@@ -4,7 +4,7 @@ import torch
 from coterie.data.batch import SetBatch
 from coterie.data.episodes import drop_clusters
 from coterie.data.priors.mog import MixtureOfGaussians
-from coterie.functional.anchors import Anchors, draw_anchors
+from coterie.functional.anchors import Anchors, best_anchor, draw_anchors, spread_anchors
 
 K = 4
 
@@ -196,3 +196,29 @@ def test_a_set_without_points_has_empty_questions():
 def test_a_set_without_points_has_nothing_to_judge():
     batch = mixtures(3)
     assert not ask(batch.keep(torch.zeros_like(batch.mask))).judged.any()
+
+
+# Where the loop begins
+
+
+def test_the_best_outlook_is_the_anchor_and_equal_ones_share():
+    mask = torch.tensor([[True, True, False, True], [True] * 4, [False] * 4])
+    outlook = torch.tensor([[-2.0, -1.0, 0.0, -1.0], [-3.0, -1.0, -2.0, -4.0], [0.0] * 4])
+    weights = best_anchor(torch.where(mask, outlook, -torch.inf), mask)
+    assert weights.tolist() == [[[0, 0.5, 0, 0.5]], [[0, 1, 0, 0]], [[0] * 4]]
+
+
+def test_several_anchors_stand_evenly_in_the_order_of_their_outlook():
+    outlook = -torch.randperm(12, generator=torch.Generator().manual_seed(0)).float()
+    mask = outlook > -9  # nine points, of outlook 0 to -8
+    weights = spread_anchors(torch.where(mask, outlook, -torch.inf)[None], mask[None], 3)
+    assert weights.sum(2).tolist() == [[1, 1, 1]]
+    assert (weights[0] @ outlook).tolist() == [-1, -4, -7]  # the middle of each third
+
+
+def test_anchors_are_asked_twice_where_points_are_few():
+    mask = torch.tensor([[False, True, False, True], [False] * 4])
+    outlook = torch.where(mask, torch.tensor([0.0, -1.0, 0.0, -2.0]), -torch.inf)
+    weights = spread_anchors(outlook, mask, 4)
+    assert weights[0].argmax(1).tolist() == [1, 1, 3, 3]
+    assert weights.sum(2).eq(1).all()

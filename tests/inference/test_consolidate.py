@@ -1,4 +1,3 @@
-import itertools
 import math
 
 import numpy as np
@@ -8,13 +7,16 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from coterie.inference import consolidate as module
+from coterie.inference import evidence
 from coterie.inference.consolidate import (
-    cheapest_removal,
     complexity,
     consolidate,
+    with_forced_splits,
     with_splits,
 )
+from coterie.inference.evidence import trained_prior
 from coterie.inference.mixture import Fit, Mixture, estimate, explain, improve, settle
+from coterie.inference.removals import cheapest_removal
 from coterie.metrics import ari
 
 Points = NDArray[np.float64]
@@ -39,28 +41,6 @@ def explained(points: Points, mixture: Mixture) -> Fit:
     return explain(points.T, mixture)
 
 
-def without(mixture: Mixture, victim: int) -> Mixture:
-    kept = [j for j in range(mixture.n_clusters) if j != victim]
-    weight = np.exp(mixture.log_weight[kept])
-    return Mixture(np.log(weight / weight.sum()), mixture.mean[kept], mixture.log_scale[kept])
-
-
-def with_merged(mixture: Mixture, pair: tuple[int, int]) -> Mixture:
-    """Two components replaced by one with the mean and the variance of what both describe."""
-    kept = [j for j in range(mixture.n_clusters) if j not in pair]
-    pair = list(pair)
-    weight = np.exp(mixture.log_weight[pair])
-    share = (weight / weight.sum())[:, None]
-    mean = (share * mixture.mean[pair]).sum(0)
-    second_moment = np.exp(2 * mixture.log_scale[pair]) + mixture.mean[pair] ** 2
-    variance = (share * second_moment).sum(0) - mean**2
-    return Mixture(
-        np.append(mixture.log_weight[kept], np.log(weight.sum())),
-        np.vstack([mixture.mean[kept], mean]),
-        np.vstack([mixture.log_scale[kept], 0.5 * np.log(variance)]),
-    )
-
-
 def overlapping(seed: int, n_clusters: int = 4) -> tuple[Points, Mixture]:
     """A mixture whose components share their points, and points drawn at random."""
     normal = np.random.default_rng(seed).normal
@@ -79,53 +59,6 @@ def truth(blobs) -> tuple[Points, Labels]:
 
 def sizes(mixture: Mixture, n_points: int) -> list[int]:
     return sorted((np.exp(mixture.log_weight) * n_points).round().astype(int).tolist())
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_cheapest_removal_is_the_least_of_all_drops_and_merges(seed):
-    points, mixture = overlapping(seed)
-    before = log_likelihood(points, mixture)
-    drops = [before - log_likelihood(points, without(mixture, j)) for j in range(4)]
-    merges = [
-        before - log_likelihood(points, with_merged(mixture, pair))
-        for pair in itertools.combinations(range(4), 2)
-    ]
-    assert cheapest_removal(points.T, explained(points, mixture)).cost == pytest.approx(
-        min(drops + merges), abs=1e-8
-    )
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_cost_of_a_removal_is_what_the_log_likelihood_loses(seed):
-    points, mixture = overlapping(seed)
-    removal = cheapest_removal(points.T, explained(points, mixture))
-    lost = log_likelihood(points, mixture) - log_likelihood(points, removal.mixture)
-    assert removal.mixture.n_clusters == 3
-    assert removal.cost == pytest.approx(lost, abs=1e-8)
-
-
-def two_groups(weight: list[float], mean: list[list[float]]) -> tuple[Points, Mixture]:
-    """Standard normal points around (0, 0) and (6, 0), and a mixture of unit Gaussians."""
-    points, _ = overlapping(0)
-    points[:20, 0] += 6
-    means = np.array(mean, dtype=np.float64)
-    return points, Mixture(np.log(weight), means, np.zeros_like(means))
-
-
-def test_a_component_that_describes_nothing_is_dropped():
-    points, mixture = two_groups([0.4, 0.2, 0.4], [[0, 0], [30, 30], [6, 0]])
-    removal = cheapest_removal(points.T, explained(points, mixture))
-    assert removal.cost == pytest.approx(40 * math.log(0.8))  # a gain: the others get its weight
-    assert removal.mixture.mean.tolist() == [[0, 0], [6, 0]]
-    assert np.exp(removal.mixture.log_weight).tolist() == pytest.approx([0.5, 0.5])
-
-
-def test_two_halves_of_a_cluster_are_merged():
-    points, mixture = two_groups([0.25, 0.5, 0.25], [[0, 0], [6, 0], [0, 0]])
-    removal = cheapest_removal(points.T, explained(points, mixture))
-    assert removal.cost == pytest.approx(0, abs=1e-8)
-    assert removal.mixture.mean.tolist() == [[6, 0], [0, 0]]
-    assert np.exp(removal.mixture.log_weight).tolist() == pytest.approx([0.5, 0.5])
 
 
 def test_a_parameter_costs_half_a_log_of_the_points_behind_it():
@@ -217,15 +150,6 @@ def test_input_is_left_alone(blobs):
     assert (labels == before[1]).all()
 
 
-def test_pairs_are_compared_in_blocks_of_any_size(monkeypatch):
-    points, mixture = overlapping(0, n_clusters=6)
-    whole = cheapest_removal(points.T, explained(points, mixture))
-    monkeypatch.setattr(module, "PAIRS_AT_A_TIME", 4)
-    parts = cheapest_removal(points.T, explained(points, mixture))
-    assert parts.cost == pytest.approx(whole.cost)
-    assert_same(parts.mixture, whole.mixture)
-
-
 def assert_same(one: Mixture, other: Mixture) -> None:
     for mine, theirs in zip(one, other, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-7, atol=1e-7)
@@ -239,12 +163,6 @@ def test_a_cluster_in_many_pieces_comes_back_together():
     assert consolidate(points, pieces, 8).mixture.n_clusters == 1
 
 
-def test_a_point_far_from_everything_keeps_the_costs_finite():
-    points, mixture = overlapping(0)
-    points[0] = 1e4
-    assert math.isfinite(cheapest_removal(points.T, explained(points, mixture)).cost)
-
-
 def around(means: list[list[float]], seed: int, size: int = 100) -> tuple[Points, Labels]:
     """Round clusters of SCALE, and who belongs where."""
     labels = np.arange(len(means)).repeat(size)
@@ -255,6 +173,12 @@ def around(means: list[list[float]], seed: int, size: int = 100) -> tuple[Points
 def as_one(points: Points, **settings) -> Fit:
     """Consolidated from one cluster of all points."""
     return consolidate(points, np.zeros(len(points), dtype=int), 1, **settings)
+
+
+def n_after_splits(points: Points, whole: Fit, **settings) -> int:
+    """How many components there are once those that stand for two are split."""
+    prior = trained_prior(points.T, SCALE)
+    return with_splits(points.T, whole, 2, prior, **settings).fit.mixture.n_clusters
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -277,9 +201,7 @@ def test_only_the_component_that_stands_for_two_is_split(blobs):
 def test_a_third_cluster_needs_a_second_round():
     points, _ = around(NEIGHBOURS["three in a row"], 0)
     whole = as_one(points)
-    none, one, two = (
-        with_splits(points.T, whole, 2, SCALE, rounds=n).mixture.n_clusters for n in range(3)
-    )
+    none, one, two = (n_after_splits(points, whole, rounds=n) for n in range(3))
     assert (none, one) == (1, 2)
     assert two > 2
 
@@ -299,13 +221,14 @@ def test_one_gaussian_is_not_split(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("grid", [0.6, 0.8])
-def test_rounded_values_of_a_cluster_are_not_split(seed, grid):
+def test_rounded_values_of_a_cluster_are_not_split(seed, grid, monkeypatch):
     points, _ = around([[0.0, 0.0]], seed, size=300)
     rounded = (points / grid).round() * grid
     whole = as_one(rounded)
-    assert with_splits(rounded.T, whole, 2, SCALE).mixture.n_clusters == 1
-    # It is the scale that says so: lines of equal values would pay.
-    assert with_splits(rounded.T, whole, 2, 1e-6).mixture.n_clusters > 1
+    assert n_after_splits(rounded, whole) == 1
+    # It is their width that says so: lines of equal values would pay.
+    monkeypatch.setattr(evidence, "TOO_NARROW", 0.0)
+    assert n_after_splits(rounded, whole) > 1
 
 
 def test_a_few_stray_points_are_no_half(blobs):
@@ -313,7 +236,7 @@ def test_a_few_stray_points_are_no_half(blobs):
     strays = [[4.0, 1.0], [4.2, 1.4], [3.7, 1.1]]
     points, labels = np.vstack([points, strays]), np.append(labels, [1, 1, 1])
     whole = consolidate(points, labels, 3)
-    assert with_splits(points.T, whole, 2, SCALE).mixture.n_clusters == 3
+    assert n_after_splits(points, whole) == 3
 
 
 def first_fit(points: Points, labels: Labels, n_clusters: int) -> Fit:
@@ -372,3 +295,44 @@ def test_an_early_end_of_the_path_changes_nothing(monkeypatch):
         steps += len(path) - 1
         assert_same(consolidate(points, labels, k).mixture, best.mixture)
     assert len(removals) < steps  # and it does end early
+
+
+@pytest.mark.parametrize("k", range(1, 9))
+def test_a_number_of_components_is_obeyed(blobs, k):
+    points, labels = truth(blobs)
+    fit = consolidate(points, labels, 3, cluster_scale=SCALE, at_least=k, at_most=k)
+    assert fit.mixture.n_clusters == k
+    assert fit.total == pytest.approx(log_likelihood(points, fit.mixture))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "k"), [(1, 2, 2), (2, 6, 3), (5, 9, 5), (1, 3, 3), (3, 3, 3)]
+)
+def test_the_best_of_a_range_is_kept(blobs, low, high, k):
+    points, labels = truth(blobs)
+    fit = consolidate(points, labels, 3, cluster_scale=SCALE, at_least=low, at_most=high)
+    assert fit.mixture.n_clusters == k
+
+
+def test_a_range_around_what_is_found_changes_nothing(blobs):
+    points, labels = truth(blobs)
+    free = consolidate(points, labels, 3, cluster_scale=SCALE)
+    held = consolidate(points, labels, 3, cluster_scale=SCALE, at_least=1, at_most=8)
+    for one, other in zip(free.mixture, held.mixture, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_forced_split_divides_what_is_two(blobs):
+    points, labels = truth(blobs)
+    merged = np.minimum(labels, 1)  # 1 and 2 are one
+    members = (merged == np.arange(2)[:, None]).astype(float)
+    fit = improve(points.T, explained(points, estimate(points.T, members)), 2)
+    split = with_forced_splits(points.T, fit, 2, 3)
+    assert ari(blobs.labels, split.responsibilities.argmax(0)) == 1
+
+
+def test_a_half_may_be_split_again(blobs):
+    points, _ = truth(blobs)
+    whole = explained(points, estimate(points.T, np.ones((1, len(points)))))
+    split = with_forced_splits(points.T, whole, 2, 3)
+    assert ari(blobs.labels, split.responsibilities.argmax(0)) == 1

@@ -4,22 +4,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.functional.em import Gaussians
-from coterie.inference.engine import (
-    Assignment,
-    InferenceConfig,
-    apply,
-    apply_labels,
-    cluster_points,
-    keep_clusters,
-    network_mixture,
-    occupied_by_size,
-)
+from coterie.inference.assignment import apply, apply_labels
+from coterie.inference.context import Sample
+from coterie.inference.engine import InferenceConfig, cluster_points, network_mixture
+from coterie.inference.wishes import Wishes
 from coterie.metrics import ari
 from coterie.systems.protocol import Commit, State, everything_remains, nothing_left
 
@@ -100,7 +92,7 @@ def test_the_rule_repeats_the_labels(shipped_dac, blobs, consolidate, context_si
     # Points between the blobs as well, where the rule is in doubt.
     between = np.random.default_rng(0).uniform(-5, 6, (40, 2))
     points = np.concatenate([blobs.points, between]).astype(np.float32)
-    clustering, rule = cluster_points(shipped_dac, points, config, np.random.RandomState(0))
+    clustering, rule, _ = cluster_points(shipped_dac, points, config, np.random.RandomState(0))
     again = apply(rule, points, config.chunk_size)
     assert (again.labels == clustering.labels).all()
     np.testing.assert_allclose(again.probabilities, clustering.probabilities, atol=1e-12)
@@ -208,7 +200,7 @@ def test_every_point_is_claimed_once(shipped_dac, blobs):
 
 def test_log_likelihood_is_the_mean_over_the_points(shipped_dac, blobs):
     points = as_float32(blobs)
-    clustering, rule = run(shipped_dac, points)
+    clustering, rule, _ = run(shipped_dac, points)
     expected = rule.log_likelihood(torch.from_numpy(points)).mean()
     assert clustering.log_likelihood == pytest.approx(float(expected))
 
@@ -239,44 +231,73 @@ def test_network_mixture_weighs_its_gaussians_by_size():
     assert mixture.mean.tolist() == [[2.0, 2.0], [5.0, 5.0]]
 
 
-def test_occupied_clusters_come_largest_first():
-    found = Assignment(np.array([3, 3, 1, 0, 3, 1]), np.zeros((6, 5)))
-    assert occupied_by_size(found).tolist() == [3, 1, 0]
-
-
-def test_the_earlier_found_comes_first_among_equals():
-    labels = np.array([4, 2, 2, 4, 1])
-    assert occupied_by_size(Assignment(labels, np.zeros((5, 6)))).tolist() == [2, 4, 1]
-
-
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(1, 50))
-def test_clusters_that_are_kept_are_the_same_partition(labels, chunk_size):
-    labels = np.array(labels)
-    probabilities = np.random.default_rng(0).uniform(size=(len(labels), 7))
-    found = Assignment(labels.copy(), probabilities.copy())
-    order = occupied_by_size(found)
-    kept = keep_clusters(found, order, chunk_size)
-    assert (order[kept.labels] == labels).all()
-    sizes = np.bincount(kept.labels)
-    assert len(sizes) == kept.probabilities.shape[1]
-    assert (sizes > 0).all()
-    assert (np.diff(sizes) <= 0).all()
-    part = probabilities[:, order]
-    np.testing.assert_allclose(kept.probabilities, part / part.sum(1, keepdims=True), rtol=1e-12)
-
-
-def test_keeping_all_clusters_takes_no_more_memory():
-    found = Assignment(np.array([1, 1, 0]), np.full((3, 2), 0.5))
-    kept = keep_clusters(found, np.array([1, 0]), 2)
-    assert kept.labels is found.labels
-    assert kept.probabilities is found.probabilities
-
-
 def test_results_are_frozen(shipped_dac, blobs):
     clustering = run(shipped_dac, as_float32(blobs)).clustering
     with pytest.raises(AttributeError):
         clustering.labels = None
     assert replace(clustering, warnings=("mind",)).warnings == ("mind",)
+
+
+@BOTH
+def test_the_order_of_the_points_does_not_change_a_bit(shipped_dac, blobs, consolidate):
+    order = np.random.default_rng(0).permutation(300)
+    points = as_float32(blobs)
+    first = run(shipped_dac, points, consolidate=consolidate).clustering
+    second = run(shipped_dac, points[order], consolidate=consolidate).clustering
+    assert (second.probabilities == first.probabilities[order]).all()
+    for one, other in zip(first.steps, second.steps, strict=True):
+        assert set(order[other.claimed]) == set(one.claimed)
+
+
+def weighted(points, rows, counts):
+    """A run on some of the points, whatever drew them."""
+    sample = Sample(np.asarray(rows), None if counts is None else np.asarray(counts, float))
+    config, state = InferenceConfig(), np.random.RandomState(0)
+    return cluster_points(Nearest(), points, config, state, sample=sample).clustering
+
+
+def test_points_that_are_there_twice_are_told_once(blobs):
+    points = as_float32(blobs)
+    counts = np.ones(300)
+    counts[::3] = 2
+    clustering = weighted(points, np.repeat(np.arange(300), counts.astype(int)), counts)
+    assert [len(step.offered) for step in clustering.steps] == [300, 150, 50]
+    assert [len(step.probabilities) for step in clustering.steps] == [300, 150, 50]
+    assert [len(step.claimed) for step in clustering.steps] == [150, 100, 50]
+
+
+def test_points_that_count_for_nothing_get_a_label_but_no_cluster(blobs):
+    points, inside = as_float32(blobs), np.flatnonzero(blobs.labels != 2)
+    clustering = weighted(points, inside, blobs.labels != 2)
+    assert clustering.n_clusters == 2
+    assert len(clustering.labels) == 300
+    np.testing.assert_allclose(clustering.probabilities.sum(1), 1)
+
+
+def test_clusters_are_numbered_by_what_their_points_count(blobs):
+    points, counts = as_float32(blobs), np.where(blobs.labels == 2, 10.0, 1.0)
+    heavy = weighted(points, np.arange(300), counts)
+    plain = weighted(points, np.arange(300), None)
+    assert np.bincount(plain.labels).tolist() == [150, 100, 50]
+    assert np.bincount(heavy.labels).tolist() == [50, 150, 100]
+
+
+@BOTH
+@pytest.mark.parametrize("k", [1, 2, 4, 9])
+@pytest.mark.parametrize("context_size", [60, 10_000])
+def test_the_number_of_clusters_is_obeyed(shipped_dac, blobs, consolidate, k, context_size):
+    settings = {"consolidate": consolidate, "context_size": context_size}
+    points = as_float32(blobs)
+    clustering, rule, noise = run(shipped_dac, points, wishes=Wishes(k, k), **settings)
+    assert set(clustering.labels) == set(range(k))
+    assert clustering.probabilities.shape == (300, k)
+    assert (apply_labels(rule, points, 41, noise=noise) == clustering.labels).all()
+    assert (np.diff(np.bincount(clustering.labels)) <= 0).all()
+
+
+def test_what_can_never_be_is_refused_before_the_work(blobs):
+    with pytest.raises(ValueError, match="asks for 301 clusters, there are 300 rows"):
+        run(None, as_float32(blobs), wishes=Wishes(301, 301))
 
 
 def test_being_stopped_is_said(blobs):

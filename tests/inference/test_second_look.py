@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import make_blobs
 
 import coterie
 from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.inference.loop import find_clusters
-from coterie.inference.second_look import look_again
+from coterie.inference.second_look import WORTH_A_LENS, look_again, look_closer
+from coterie.metrics import ari
 from coterie.systems.protocol import Commit
 from coterie.weights.catalogue import open_model
 
@@ -79,7 +81,7 @@ def test_a_few_points_at_the_edge_are_no_part(network, batch, merged, blobs):
 
 @pytest.mark.parametrize("second_look", [False, True])
 def test_the_rule_repeats_the_labels(blobs, second_look):
-    model = coterie.AMCP(consolidate=False, second_look=second_look).fit(blobs.points)
+    model = coterie.AMCP("amcp-mog2d", consolidate=False, second_look=second_look).fit(blobs.points)
     assert (model.predict(blobs.points) == model.labels_).all()
     assert model.n_clusters_ == len(model.trace_) == 3
 
@@ -88,7 +90,64 @@ def test_a_crowd_is_told_apart():
     drawn = MixtureOfGaussians(1500, 12).sample(30, torch.Generator().manual_seed(0))
     points, labels = (part[6][drawn.mask[6]].numpy() for part in (drawn.points, drawn.labels))
     hasty, careful = (
-        coterie.AMCP(consolidate=False, second_look=look).fit(points) for look in (False, True)
+        coterie.AMCP("amcp-mog2d", consolidate=False, second_look=look).fit(points)
+        for look in (False, True)
     )
     assert hasty.n_clusters_ < careful.n_clusters_ == len(np.unique(labels))
     assert careful.clustering_.log_likelihood > hasty.clustering_.log_likelihood + 0.1
+
+
+def closer(network, batch, commits, lens_for=lambda points: lambda table: table):
+    return look_closer(network, batch, commits, lens_for, max_steps=64)
+
+
+def test_under_a_plain_lens_clusters_are_what_they_are_alone(network, batch, merged):
+    for one, other in zip(
+        closer(network, batch, merged), look(network, batch, merged), strict=True
+    ):
+        assert torch.equal(one.rows, other.rows)
+        assert len(one.parts) == len(other.parts)
+        for part, expected in zip(one.parts, other.parts, strict=True):
+            assert torch.equal(part.joined, expected.joined)
+
+
+def test_the_lens_is_made_for_the_cluster_and_kept(network, batch, merged):
+    shown = []
+
+    def lens_for(points):
+        shown.append(points)
+        return lambda table: table
+
+    whole, divided = closer(network, batch, merged, lens_for)
+    for points, each in zip(shown, merged, strict=True):
+        assert torch.equal(torch.from_numpy(points), batch.points[0, each.joined[0]])
+    assert whole.lens is None
+    assert divided.lens is not None
+
+
+def test_a_lens_under_which_everything_is_one_point_divides_nothing(network, batch, merged):
+    looks = closer(network, batch, merged, lambda points: lambda table: 0 * table)
+    assert not any(each.parts for each in looks)
+
+
+def test_parts_that_nobody_is_sure_of_are_not_taken(network, batch, merged, monkeypatch):
+    monkeypatch.setattr("coterie.inference.second_look.SURE_ENOUGH", 1.0)
+    assert not any(each.parts for each in closer(network, batch, merged))
+
+
+def test_a_handful_of_points_is_not_worth_a_lens(network, batch, merged):
+    few = merged[1].joined.clone()
+    few[0, few[0].nonzero()[WORTH_A_LENS - 1 :, 0]] = False
+    (seen,) = closer(network, batch, [claim_of(merged[1], few[0])])
+    assert seen.parts == ()
+
+
+def test_blobs_that_a_crowd_hides_are_told_apart_under_the_lens():
+    X, y = make_blobs(800, 8, centers=8, cluster_std=2.0, random_state=64)
+    plain, closer = (
+        coterie.AMCP("amcp-universal", second_look=second_look, random_state=0).fit(X)
+        for second_look in (False, True)
+    )
+    assert plain.n_clusters_ < closer.n_clusters_ == 8
+    assert ari(y, closer.labels_) > 0.9
+    assert np.array_equal(closer.predict(X), closer.labels_)

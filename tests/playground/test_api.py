@@ -7,6 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import coterie
 from coterie.estimators.quick import DEFAULT
+from coterie.playground.methods import INITIAL
 
 JSON, CSV = {"Content-Type": "application/json"}, {"Content-Type": "text/csv"}
 
@@ -54,6 +55,7 @@ def test_steps_and_probabilities_are_told_on_demand(client, blobs):
 def test_every_method_that_is_listed_answers(client, blobs):
     methods = client.get("/api/methods").json()
     assert [method["name"] for method in methods if method["default"]] == [DEFAULT]
+    assert [method["name"] for method in methods if method["initial"]] == [INITIAL]
     for method in methods:
         query = {"method": method["name"]}
         answer = client.post("/api/cluster", params=query, json={"points": blobs.points.tolist()})

@@ -5,13 +5,14 @@ from sklearn.metrics import adjusted_rand_score
 import coterie
 from coterie.bench.peers import peers
 from coterie.estimators.quick import DEFAULT
-from coterie.playground.methods import K_LIMIT, by_size, methods
+from coterie.playground.methods import INITIAL, K_LIMIT, by_size, methods
 
 
 def test_every_model_and_every_peer_is_offered_and_the_default_is_first():
     offered = methods()
     assert next(iter(offered)) == DEFAULT
     assert [name for name, method in offered.items() if method.is_default] == [DEFAULT]
+    assert [name for name, method in offered.items() if method.is_initial] == [INITIAL]
     assert {model.name for model in coterie.models()} <= set(offered)
     titles = {method.title for method in offered.values() if method.kind == "peer"}
     assert titles == {peer.name for peer in peers(K_LIMIT)}
@@ -24,7 +25,7 @@ def test_every_method_finds_what_nobody_can_miss(name, blobs):
     assert np.bincount(found.labels).tolist() == sorted(np.bincount(found.labels))[::-1]
 
 
-@pytest.mark.parametrize("name", [DEFAULT, "hdbscan"])
+@pytest.mark.parametrize("name", [DEFAULT, INITIAL, "hdbscan"])
 def test_the_code_does_the_same(name, blobs):
     names = {"X": blobs.points}
     exec(methods()[name].code, names)

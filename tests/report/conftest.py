@@ -20,3 +20,12 @@ def content(blobs, fitted):
         Origin("blobs.csv", "coterie cluster blobs.csv", first_row=1),
         describe=lambda rows: {"who": [f"point {row}" for row in rows]},
     )
+
+
+@pytest.fixture(scope="session")
+def noisy(blobs):
+    """The same with three rows that no cluster wants, the last ones."""
+    points = np.concatenate([blobs.points, [[10.0, 10.0], [-9.0, 9.0], [0.0, 0.0]]])
+    clustering = coterie.AMCP("amcp-mog2d", noise=True, min_cluster_size=5).fit(points).clustering_
+    assert (clustering.labels[300:] == -1).all()
+    return gather(clustering, points, ("width", "height"), Origin("strays.csv", "c"))

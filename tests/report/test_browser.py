@@ -2,7 +2,7 @@
 
 import pytest
 
-from coterie.report.write import write_report
+from coterie.report.write import save, write_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
@@ -87,3 +87,14 @@ def test_text_from_the_table_is_seen_as_text(visit):
     page = visit()
     assert page.locator("img").count() == 0
     assert page.locator("article").first.inner_text().count("<img src=x") == 5
+
+
+def test_pointing_at_noise_tells_that_it_is(browser, noisy, tmp_path):
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    page.goto(save(noisy, tmp_path / "noisy.html").as_uri())
+    page.mouse.move(*page.evaluate(PLACE, 301))
+    said = page.locator(".tip").inner_text().split("\n")
+    assert said[0] == "row 301"
+    assert said[said.index("cluster") + 1] == "none: noise"
+    assert "confidence" not in said
+    page.close()

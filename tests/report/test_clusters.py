@@ -58,3 +58,16 @@ def test_the_least_certain_rows_are_told_with_their_second_choice(content):
     second = str((labels[7] + 2) % 3)
     assert rows[0][:5] == ["8", "0.550", str(labels[7]), second, "point 7"]
     assert "0.3% of the rows have less than 0.9" in certainty_section(doubtful)
+
+
+def test_noise_is_neither_sure_nor_unsure(noisy):
+    section = certainty_section(noisy)
+    assert "3 rows are noise and have none." in section
+    assert "0.0% of the rows have less than 0.9" in section
+    _, rows = table(ET.fromstring(section))
+    assert {row[2] for row in rows} <= {"0", "1", "2"}
+    shares = [
+        card.find(".//small").text
+        for card in ET.fromstring(clusters_section(noisy)).findall("article")
+    ]
+    assert [share.split(",")[1].strip() for share in shares] == ["49.5%", "33.0%", "16.5%"]

@@ -65,3 +65,12 @@ def test_rows_of_a_sample_keep_their_numbers_and_sizes_are_of_all():
     )
     assert found.numbers.tolist() == [5, 71, 91]
     assert found.sizes.tolist() == [60, 40]
+
+
+def test_noise_is_counted_apart_and_not_uncertain(noisy):
+    assert noisy.n_noise == 3
+    assert noisy.total == 303
+    assert noisy.sizes.sum() == 300
+    assert (noisy.confidence[300:] == 0).all()
+    assert (noisy.uncertain < 300).all()
+    assert all((profile.typical < 300).all() for profile in noisy.profiles)

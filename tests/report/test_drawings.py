@@ -88,3 +88,12 @@ def test_a_distribution_stands_where_its_values_are():
 
 def test_a_marker_is_hidden_from_those_who_listen():
     assert 'aria-hidden="true"' in marker(2)
+
+
+def test_noise_is_of_one_strength():
+    pixels, levels = np.ones((3, 2)), np.array([0, 0, LEVELS - 1])
+    paths = [
+        ET.fromstring(path) for path in cluster_dots(pixels, np.array([-1, 0, 0]), levels, 2.0)
+    ]
+    assert [path.get("opacity") for path in paths] == ["0.50", "0.20", "0.90"]
+    assert [path.get("data-cluster") for path in paths] == ["-1", "0", "0"]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from coterie.palette import colour_of
 from coterie.report import overview as module
 from coterie.report.overview import map_section, ticks
 
@@ -61,3 +62,21 @@ def test_ticks_are_round_and_inside():
     assert ticks(3, 3) == [3]
     assert all(1e-9 <= tick <= 7e-9 for tick in ticks(1e-9, 7e-9))
     assert len(ticks(1e-9, 7e-9)) > 2
+
+
+def test_noise_is_grey_and_named(noisy):
+    section = map_section(noisy)
+    drawing = ET.fromstring(section)
+    (grey,) = drawing.findall(".//*[@class='points']/*[@data-cluster='-1']")
+    assert grey.get("stroke") == colour_of(-1)
+    assert grey.get("d").count("M") == 3
+    last = drawing.findall(".//tbody/tr")[-1]
+    assert "".join(last.find("th").itertext()) == "noise"
+    assert [cell.text for cell in last.findall("td")][:2] == ["3", "1.0%"]
+    numbers = [number.text for number in drawing.find(".//*[@class='numbers']")]
+    assert numbers == ["0", "1", "2"]
+    assert hover(section)["cluster"][-3:] == [-1, -1, -1]
+
+
+def test_without_noise_there_is_no_word_of_it(content):
+    assert "noise" not in map_section(content)

@@ -75,3 +75,9 @@ def test_warnings_stand_at_the_top(content):
     assert page.index("data unlike the training") < page.index("The map")
     assert "a sample of 300 of 1,000,000 rows" in page
     assert "Mind this" not in render(content)
+
+
+def test_a_page_with_noise_is_sound(noisy):
+    page = render(noisy)
+    assert "<h1>3 clusters</h1>" in page
+    assert "in 303 rows of <b>strays.csv</b>" in page

@@ -52,3 +52,10 @@ def test_of_many_points_some_are_drawn(content, monkeypatch):
     monkeypatch.setattr(module, "MAX_POINTS", 40)
     for figure in panels(content):
         assert sum(path.get("d").count("M") for path in figure.iter("path")) == 40
+
+
+def test_steps_that_became_noise_are_drawn(noisy):
+    steps = noisy.clustering.steps
+    ended = [noisy.clustering.fate(step) for step in steps]
+    assert -1 in ended  # what took a stray alone
+    assert len(panels(noisy)) == min(len(steps), module.MAX_PANELS) + 1

@@ -11,7 +11,8 @@ from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.functional.matching import membership_loss
 from coterie.functional.mixing import E_STEPS
 from coterie.systems.amcp import AMCP
-from coterie.systems.amcp_network import AMCPConfig, Question
+from coterie.systems.amcp_config import AMCPConfig
+from coterie.systems.amcp_parts import Question
 
 SEEDS = st.integers(0, 2**31)
 SMALL = AMCPConfig(width=16, read_width=16, heads=2, references=4, em_steps=2, encoder_blocks=1)
@@ -33,6 +34,13 @@ AT_ONCE = {
     "anchored-anew": replace(ANCHORED, encode_every=1),
     "anchored-every-other": replace(ANCHORED, encode_every=2),
 }
+WALKING = replace(
+    ANCHORED, decoder_blocks=0, density="none", frequencies=2, landmarks=8, overlap_weight=0.5
+)
+AT_ONCE["walking"] = WALKING
+AT_ONCE["walking-crowd"] = replace(WALKING, landmarks=30, density="gaussian")
+AT_ONCE["comparing"] = replace(WALKING, landmarks=0, density="gaussian", proposals=3)
+AT_ONCE["walking-comparing"] = replace(WALKING, proposals=3, encoder_blocks=2)
 NETWORKS = {**IN_TURN, **AT_ONCE}
 
 
@@ -342,6 +350,11 @@ def test_every_weight_is_trained(network):
         ({"density": "fog"}, "gaussian or none, got 'fog'"),
         ({"proposal": "guess"}, "seed or anchor, got 'guess'"),
         ({"encode_every": -1}, "encode_every must be 0 or more, got -1"),
+        ({"landmarks": -1}, "landmarks must be 0 or more, got -1"),
+        ({"frequencies": -2}, "frequencies must be 0 or more, got -2"),
+        ({"questions": 0}, "questions must be 1 or more, got 0"),
+        ({"proposals": 0}, "proposals must be 1 or more, got 0"),
+        ({"unheard": 1.5}, "0 to 1, got 1.5"),
     ],
 )
 def test_impossible_settings_are_refused(wrong, reason):

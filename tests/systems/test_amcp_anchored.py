@@ -12,9 +12,10 @@ from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.functional.anchors import Anchors, draw_anchors
-from coterie.systems import amcp as module
-from coterie.systems.amcp import AMCP, _refused
-from coterie.systems.amcp_network import AMCPConfig, Features, Question
+from coterie.systems import amcp_lessons as module
+from coterie.systems.amcp import AMCP, refused_so_far
+from coterie.systems.amcp_config import AMCPConfig
+from coterie.systems.amcp_parts import Features, Question
 from coterie.systems.protocol import Commit, State
 
 ANCHORED = AMCPConfig(
@@ -33,6 +34,8 @@ CONFIGS = {
     "anchored": ANCHORED,
     "plain": replace(ANCHORED, coupling=False, decoder_blocks=0),
     "free": replace(ANCHORED, density="none", decoder_blocks=2, refinements=1),
+    "overlap": replace(ANCHORED, overlap_weight=0.5),
+    "walking": replace(ANCHORED, decoder_blocks=0, landmarks=8, frequencies=2, overlap_weight=0.5),
 }
 EXACT = {"rtol": 1e-11, "atol": 1e-11}
 
@@ -175,21 +178,30 @@ def by_hand(
     remaining, target, losses = question.remaining[0, 0], target[0, 0], []
     guesses, _ = network.guess(features, question)
     for guess in guesses:
-        logits, (_, mean, log_scale) = guess.logits[0, 0], guess.belief
+        logits, (_, mean, log_scale, _) = guess.logits[0, 0], guess.belief
         loss = binary_cross_entropy_with_logits(logits[remaining], target[remaining].double())
         if network.located and target.any():
             normal = Normal(mean[0, 0], log_scale[0, 0].exp())
             fit = -normal.log_prob(features.points[0, target]).sum(1).mean()
             loss = loss + (fit if fit <= 8 else 8 + torch.log(fit - 7))
+        if target.any():
+            loss = loss + network.config.overlap_weight * (
+                1 - shared_part(logits, target, remaining)
+            )
         losses.append(loss)
     misjudged = torch.zeros(())
     if judged[0, 0]:
-        found = guesses[-1].logits[0, 0].sigmoid()
-        shared = found[target].sum() / (target.sum() + found[remaining & ~target].sum())
+        shared = shared_part(guesses[-1].logits[0, 0], target, remaining)
         (anchor,) = question.anchor[0, 0].nonzero()
         promise = features.promise[0, anchor, 0][0]
         misjudged = -shared * logsigmoid(promise) - (1 - shared) * logsigmoid(-promise)
     return losses[-1] + 0.3 * sum(losses[:-1]) + 0.1 * misjudged
+
+
+def shared_part(logits: Tensor, target: Tensor, remaining: Tensor) -> Tensor:
+    """What a guess has in common with its answer, of all that either has."""
+    found = logits.sigmoid()
+    return found[target].sum() / (target.sum() + found[remaining & ~target].sum())
 
 
 def test_only_anchors_that_are_judged_say_what_they_promise(network, asked):
@@ -280,7 +292,7 @@ def test_a_step_begins_at_the_most_promising_point_that_nobody_wanted():
     wanted[:, 0, 0] = -torch.inf  # was not offered to the first cluster
     batch = SetBatch(torch.zeros(3, 8, 2, dtype=torch.float64), mask)
     commits = tuple(Commit(~mask, logits, ()) for logits in wanted.unbind(1))
-    weights = network._anchor(promise, _refused(State(batch, mask, commits)), mask)
+    weights = network._anchors(promise, refused_so_far(State(batch, mask, commits)), mask)
     weights = weights[:, 0]
     for b in range(3):
         outlook = promise[b, :, 0].sigmoid() * (1 - wanted[b].sigmoid()).prod(0)
@@ -293,17 +305,17 @@ def test_a_point_that_a_cluster_nearly_took_is_no_place_to_begin():
     network, mask = network_of(ANCHORED), torch.ones(1, 3, dtype=torch.bool)
     promise = torch.tensor([[[2.0], [1.0], [0.0]]])
     batch = SetBatch(torch.zeros(1, 3, 2), mask)
-    assert network._anchor(promise, torch.zeros(1, 3, 1), mask).tolist() == [[[1, 0, 0]]]
+    assert network._anchors(promise, torch.zeros(1, 3, 1), mask).tolist() == [[[1, 0, 0]]]
     refusal = Commit(~mask, torch.tensor([[-0.1, -9.0, -9.0]]), ())
-    refused = _refused(State(batch, mask, (refusal,)))
-    assert network._anchor(promise, refused, mask).tolist() == [[[0, 1, 0]]]
+    refused = refused_so_far(State(batch, mask, (refusal,)))
+    assert network._anchors(promise, refused, mask).tolist() == [[[0, 1, 0]]]
 
 
 def test_equal_promises_share_and_nobody_has_none():
     network = network_of(ANCHORED)
     mask = torch.tensor([[True, True, False, True], [False] * 4])
     promise = torch.tensor([1.0, 0.0, 1.0, 1.0])[None, :, None].expand(2, -1, -1)
-    weights = network._anchor(promise, torch.zeros(2, 4, 1), mask)
+    weights = network._anchors(promise, torch.zeros(2, 4, 1), mask)
     assert weights.tolist() == [[[0.5, 0, 0, 0.5]], [[0] * 4]]
 
 

@@ -14,8 +14,8 @@ from torch.nn.functional import logsigmoid
 from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.inference.loop import find_clusters
-from coterie.systems.amcp import AMCP, _refused
-from coterie.systems.amcp_network import AMCPConfig
+from coterie.systems.amcp import AMCP, refused_so_far
+from coterie.systems.amcp_config import AMCPConfig
 from coterie.systems.protocol import claimed_labels
 
 ANCHORED = AMCPConfig(
@@ -92,7 +92,7 @@ def is_decided(network: AMCP, batch: SetBatch) -> bool:
     while not network.finished(state).all():
         commit = network.step(state)
         left, features, _ = commit.encoded
-        outlook = logsigmoid(features.promise) + left.take(_refused(state))
+        outlook = logsigmoid(features.promise) + left.take(refused_so_far(state))
         outlook = outlook[left.take(state.remaining[..., None])].sort().values
         decided = decided and bool((outlook.diff()[-1:] > 1e-5).all())
         logits = commit.membership_logits[state.remaining]

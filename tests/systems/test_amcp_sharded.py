@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from coterie.functional.mixing import E_STEPS
-from coterie.systems.amcp_network import AMCPConfig
+from coterie.systems.amcp_config import AMCPConfig
 
 SMALL = AMCPConfig(width=16, read_width=16, heads=2, references=4, em_steps=2, encoder_blocks=1)
 CONFIGS = {
@@ -34,7 +34,7 @@ from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.functional.reduce import sharded
 from coterie.systems.amcp import AMCP
-from coterie.systems.amcp_network import AMCPConfig
+from coterie.systems.amcp_config import AMCPConfig
 
 configs = {CONFIGS!r}
 folder, rank, world = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

@@ -10,9 +10,11 @@ import pytest
 import torch
 from torch import nn
 
+from coterie.systems.amcp import AMCP
 from coterie.training.callbacks import Schedule
 from coterie.training.recipe import Recipe, TrainingConfig
-from coterie.training.trainer import CHECKPOINT, WARM_UP_CALLS, WEIGHTS, step_seed, train
+from coterie.training.recording import WARM_UP_CALLS
+from coterie.training.trainer import CHECKPOINT, WEIGHTS, step_seed, train
 from coterie.weights.format import WeightsError, load_system
 
 SCHEDULE = TrainingConfig(steps=100, learning_rate=2.0, warmup=10, final_share=0.1)
@@ -102,7 +104,8 @@ def test_step_seed_is_the_same_for_the_same_step():
 
 
 def test_step_seed_is_another_for_every_seed_step_and_rank():
-    every = [(seed, step, rank) for seed in range(4) for step in range(8) for rank in range(4)]
+    # The steps below zero are for the questions.
+    every = [(seed, step, rank) for seed in range(4) for step in range(-8, 8) for rank in range(4)]
     assert len({step_seed(*which) for which in every}) == len(every)
     assert len({torch.rand(1, generator=generator_of(*which)).item() for which in every}) == len(
         every
@@ -163,6 +166,29 @@ def test_a_run_with_anchors_goes_on_from_its_checkpoint(recipe, tmp_path):
     resumed = train(recipe, tmp_path / "torn", resume=True, accelerator="cpu", callbacks=[again])
     assert again.losses == heard.losses[5:]
     assert same_weights(resumed, whole)
+
+
+def test_the_sets_of_a_step_and_the_questions_about_them_have_seeds_of_their_own(
+    recipe, tmp_path, monkeypatch
+):
+    heard = {"sets": [], "questions": []}
+
+    def listening(kind, method):
+        def call(self, first, generator):
+            heard[kind].append((generator.initial_seed(), generator.get_state()))
+            return method(self, first, generator)
+
+        return call
+
+    prior = type(recipe.prior)
+    monkeypatch.setattr(AMCP, "loss", listening("questions", AMCP.loss))
+    monkeypatch.setattr(prior, "sample", listening("sets", prior.sample))
+    train(anchored(recipe), tmp_path, accelerator="cpu")
+    steps = range(recipe.training.steps)
+    assert [seed for seed, _ in heard["sets"]] == [step_seed(0, step, 0) for step in steps]
+    assert [seed for seed, _ in heard["questions"]] == [step_seed(0, ~step, 0) for step in steps]
+    for seed, state in (*heard["sets"], *heard["questions"]):  # nobody has drawn from it before
+        assert torch.equal(state, torch.Generator().manual_seed(seed).get_state())
 
 
 @pytest.mark.gpu

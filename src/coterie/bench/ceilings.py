@@ -106,9 +106,9 @@ def count(system: Sequential, batch: SetBatch) -> Amount:
     every device; the bytes with attention as it runs.
     """
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as operations:
-        find_clusters(system, batch)
+        find_clusters(system, batch, record=False)
     with Traffic() as traffic:
-        find_clusters(system, batch)
+        find_clusters(system, batch, record=False)
     return Amount(operations.get_total_flops(), traffic.bytes)
 
 

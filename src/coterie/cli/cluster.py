@@ -3,12 +3,12 @@
 import json
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coterie.cli.invocation import command_line
-from coterie.cli.n_clusters import NClusters, asked_clusters, parse_n_clusters
+from coterie.cli.n_clusters import NClusters, parse_n_clusters
 from coterie.cli.options import (
     Array,
     AsJson,
@@ -17,6 +17,8 @@ from coterie.cli.options import (
     Exclude,
     File,
     Id,
+    MinClusterSize,
+    Noise,
     Sample,
     Seed,
     Separator,
@@ -50,8 +52,10 @@ def cluster(
             help="A shipped model (see coterie models) or a file.",
             autocompletion=shipped_weights,
         ),
-    ] = "amcp-mog2d",
+    ] = "amcp-universal",
     n_clusters: NClusters = None,
+    min_cluster_size: MinClusterSize = 1,
+    noise: Noise = False,
     columns: Columns = None,
     exclude: Exclude = None,
     ids: Id = None,
@@ -91,6 +95,7 @@ def cluster(
         from coterie.data.tables.columns import Choice
         from coterie.data.tables.files import opened
         from coterie.data.tables.survey import read_table
+        from coterie.estimators.quick import clusterer
 
         choice = Choice(columns or (), exclude or (), ids or ())
         with (
@@ -98,8 +103,14 @@ def cluster(
             opened(file, separator=separator, encoding=encoding, array=array) as source,
         ):
             refuse_targets(file, source, targets)
-            settings = {"consolidate": not no_consolidate, "random_state": seed}
-            model = _model(weights, parse_n_clusters(n_clusters), settings)
+            model = clusterer(
+                weights,
+                n_clusters=parse_n_clusters(n_clusters),
+                min_cluster_size=min_cluster_size,
+                noise=noise,
+                consolidate=not no_consolidate,
+                random_state=seed,
+            )
             table = read_table(
                 source, choice, max_rows=sample, seed=seed, progress=begin("reading")
             )
@@ -117,15 +128,6 @@ def cluster(
         typer.echo(json.dumps(result))
     else:
         show(result, to_stderr=out == STANDARD_OUTPUT)
-
-
-def _model(
-    weights: str, wanted: int | tuple[int, int] | None, settings: dict[str, Any]
-) -> "AmortizedClusterer":
-    from coterie.estimators.quick import clusterer
-
-    asked = asked_clusters(type(clusterer(weights)), wanted)
-    return clusterer(weights, **settings, **asked)
 
 
 def _fit(model: "AmortizedClusterer", table: "Table") -> Found:

@@ -1,4 +1,4 @@
-"""`coterie compare`: our models and their peers on one table."""
+"""`coterie compare`: our model and its peers on one table."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,7 +42,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A shipped model or a weights file; may be repeated. Default: all shipped ones.",
+            help="A shipped model or a weights file; may be repeated."
+            " Default: that of coterie cluster.",
             show_default=False,
             autocompletion=shipped_weights,
         ),
@@ -63,7 +64,10 @@ def compare(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Run our models and the usual methods on one table, side by side.
+    """Run our model and the usual methods on one table, side by side.
+
+    The others get standardised columns; a model of ours scales them itself, or reads them as they
+    are where its card says so.
 
     Agreement is the mean adjusted Rand index with the other methods: one for the same clusters,
     zero for chance. Silhouette (higher is better) and DBI (lower is better) favour round clusters.
@@ -73,15 +77,15 @@ def compare(
         import torch
 
         from coterie.bench.methods import amortized
-        from coterie.bench.peers import peers
+        from coterie.bench.peers import peers, standardised
         from coterie.bench.side_by_side import compare as run
         from coterie.data.tables.columns import Choice, named
         from coterie.data.tables.files import opened
         from coterie.data.tables.survey import read_rows, read_table
-        from coterie.estimators.quick import clusterer
-        from coterie.weights.catalogue import models, open_model
+        from coterie.estimators.quick import DEFAULT, clusterer
+        from coterie.weights.catalogue import open_model
 
-        names = weights or [model.name for model in models()]
+        names = weights or [DEFAULT]
         for name in names:
             open_model(name)  # a wrong one is told before the work,
             open_model(name, dtype=torch.float64)  # and none is timed while it is read
@@ -100,7 +104,7 @@ def compare(
             refuse(f"{source.name} has a single row; there is nothing to compare")
         methods = [
             *(amortized(name, clusterer(name, random_state=seed)) for name in names),
-            *peers(min(max_clusters, len(table.values))),
+            *map(standardised, peers(min(max_clusters, len(table.values)))),
         ]
         comparison = run(table.values, methods, truth, progress=begin("comparing"))
     result = _result(str(file), table, comparison, label)

@@ -1,7 +1,6 @@
 """`--n-clusters`: a number, or a range of them."""
 
-import inspect
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -28,14 +27,3 @@ def parse_n_clusters(text: str | None) -> int | tuple[int, int] | None:
     if low < 1 or high < low:
         refuse(f"--n-clusters {text}: there is no such number of clusters")
     return low if len(parts) == 1 else (low, high)
-
-
-def asked_clusters(estimator: type, wanted: int | tuple[int, int] | None) -> dict[str, Any]:
-    """The estimator's setting for a wanted number; a refusal where it cannot be told one."""
-    if wanted is None:
-        return {}
-    if "n_clusters" not in inspect.signature(estimator).parameters:
-        refuse(
-            f"--n-clusters: {estimator.__name__} finds out by itself how many clusters there are"
-        )
-    return {"n_clusters": wanted}

@@ -61,6 +61,17 @@ Array = Annotated[
         metavar="NAME", help="Which array of an NPZ file is the table.", show_default=False
     ),
 ]
+MinClusterSize = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Dissolve clusters of fewer rows: these join the next likely one.",
+    ),
+]
+Noise = Annotated[
+    bool, typer.Option("--noise", help="Give rows that no cluster wants the cluster -1.")
+]
 Sample = Annotated[
     int | None,
     typer.Option(

@@ -60,17 +60,20 @@ def write_labels(
 ) -> "Sizes":
     """Count the clusters over all rows, and write the rows where they are wanted."""
     from coterie.data.tables.labelled import Sizes, label_rows
+    from coterie.inference.result import own_probability
 
     if out is None and not table.is_sample:
         sizes = Sizes(model.n_clusters_)
-        sizes.add(model.labels_, model.probabilities_.max(1))
+        sizes.add(model.labels_, own_probability(model.labels_, model.probabilities_))
         return sizes
 
     def assign(rows: Any, values: Any) -> tuple[Any, Any]:
-        if not table.is_sample:
-            return model.labels_[rows], model.probabilities_[rows].max(1)
-        probabilities = model.predict_proba(values)
-        return probabilities.argmax(1), probabilities.max(1)
+        if table.is_sample:
+            probabilities = model.predict_proba(values)
+            labels = model.predict(values) if model.noise else probabilities.argmax(1)
+        else:
+            labels, probabilities = model.labels_[rows], model.probabilities_[rows]
+        return labels, own_probability(labels, probabilities)
 
     arguments = (source, table, assign, model.n_clusters_)
     if out != STANDARD_OUTPUT:
@@ -133,6 +136,7 @@ def write_report(
         origin,
         numbers=table.rows,
         sizes=sizes.counts,
+        n_noise=sizes.noise,
         read=as_read(found.model, table.values),
         describe=lambda rows: read_rows(source, details, table.rows[rows]),
     )

@@ -42,6 +42,7 @@ def summary(
                 zip(sizes.counts, sizes.confidence, strict=True)
             )
         ],
+        "noise": sizes.noise,
         "mean_log_likelihood": model.clustering_.log_likelihood,
         "notes": list(notes),
     }
@@ -71,6 +72,9 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
     if result["mean_log_likelihood"] is not None:
         say(f"[dim]fit      [/] mean log-likelihood {result['mean_log_likelihood']:.3f} per row")
     console.print(_cluster_table(result["clusters"], rows))
+    if noise := result["noise"]:
+        are = "row that no cluster wants" if noise == 1 else "rows that no cluster wants"
+        say(f"[dim]noise    [/] {noise:,} {are}, {noise / rows:.1%}: cluster -1")
     for name in ("labels", "picture", "report"):
         if result[name] not in (None, "-"):
             say(f"[dim]{name:<9}[/] {escape(result[name])}")

@@ -74,6 +74,14 @@ class Compaction:
         home = values.new_full((len(values), self.length), elsewhere)
         return home.scatter(1, self.index, values)
 
+    def then(self, later: "Compaction") -> "Compaction":
+        """This and, of the points (B, M) that it leaves, another."""
+        if self.index is None or later.index is None:
+            index = self.index if later.index is None else later.index
+        else:
+            index = self.index.gather(1, later.index)
+        return Compaction(index, later.mask, self.length)
+
 
 def compact(mask: Tensor) -> Compaction:
     """Leave out the points that mask (B, N) does not have; the order is kept."""

@@ -1,5 +1,6 @@
 """The estimator of amortized mixing coupling processes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -17,8 +18,19 @@ class AMCP(AmortizedClusterer):
 
     Parameters
     ----------
-    weights : str or Path, default="amcp-mog2d"
+    weights : str or Path, default="amcp-universal"
         A shipped model's name (see `coterie.models()`) or a weights file.
+    n_clusters : int, (low, high) or None, default=None
+        How many clusters there are to be among the fitted rows, or at least and at most; None is
+        as many as are found. It is obeyed: clusters that are hard to tell apart are joined, those
+        that look most like two are cut.
+    min_cluster_size : int, default=1
+        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows take their
+        next choice. One cluster always stays, and n_clusters has the last word.
+    noise : bool, default=False
+        Whether rows that no cluster wants are labelled -1: farther from every cluster than all but
+        one in ten thousand of its own rows; without a density, more likely refused by all clusters
+        than claimed by any.
     e_step : str or None, default=None
         How points and references are mixed: "regular", "ot" or "column"; None is what the weights
         were trained with. Weights of "regular" and "ot" serve each other, those of "column" only
@@ -29,26 +41,29 @@ class AMCP(AmortizedClusterer):
         Whether clusters found early are re-estimated in the light of later ones (AMCP*). Implied
         by consolidate.
     second_look : bool, default=True
-        Where there is a density but no consolidation: whether each cluster is shown
-        to the network alone, which may then divide it. Weights without a density never do that:
-        on bent clusters it divides too much.
+        Whether each cluster is shown to the network alone, which may then divide it: with weights
+        that read every set in a frame of its own, as "amcp-universal", and with those that have a
+        density, where nothing is consolidated. Others never do that: on bent clusters they would
+        divide too much.
     consolidate : bool, default=True
         Whether the likelihood may take clusters back, split them and reassign points.
-    context_size : int, default=10_000
-        With more rows than this the clusters are found on a random sample of this size.
+    context_size : int or None, default=None
+        With more rows than this the clusters are found on a random sample of this size; None is
+        what suits the weights: 10,000, for "amcp-universal" 2,000.
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
-        Decides the sample where there is one, and nothing else.
+        Decides the sample where there is one, for size or for weights, and nothing else.
 
     Attributes
     ----------
     labels_ : ndarray (n,)
-        Clusters 0..k-1 by falling size.
+        Clusters 0..k-1 by falling size; -1 is noise, where that was asked for.
     n_clusters_ : int
-        k, the number of clusters found.
+        k, the number of clusters; noise is none.
     probabilities_ : ndarray (n, k)
-        Memberships, rows sum to 1.
+        Memberships, given that a row belongs to one of the clusters; rows sum to 1, also those of
+        noise.
     trace_ : tuple of Step
         What each step claimed, and how sure it was.
     clustering_ : Clustering
@@ -67,18 +82,24 @@ class AMCP(AmortizedClusterer):
 
     def __init__(
         self,
-        weights: str | Path = "amcp-mog2d",
+        weights: str | Path = "amcp-universal",
         *,
+        n_clusters: int | Sequence[int] | None = None,
+        min_cluster_size: int = 1,
+        noise: bool = False,
         e_step: EStep | None = None,
         n_em_steps: int | None = None,
         update_previous: bool = False,
         second_look: bool = True,
         consolidate: bool = True,
-        context_size: int = 10_000,
+        context_size: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
     ) -> None:
         self.weights = weights
+        self.n_clusters = n_clusters
+        self.min_cluster_size = min_cluster_size
+        self.noise = noise
         self.e_step = e_step
         self.n_em_steps = n_em_steps
         self.update_previous = update_previous

@@ -1,7 +1,9 @@
 """What the estimators of all systems share."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -18,14 +20,19 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from coterie.encoders.standard import fit_standard
 from coterie.encoders.table_columns import column_names
 from coterie.encoders.table_encoding import Encoded, TableEncoding, fit_encoding
 from coterie.encoders.tabular import MappedTable, fit_columns
 from coterie.estimators.checks import refuse_bad_values, refuse_odd_arrays, refuse_text
 from coterie.estimators.hub import Pretrained
-from coterie.inference.engine import InferenceConfig, apply, apply_labels, cluster_points
+from coterie.inference.assignment import apply, apply_labels
+from coterie.inference.context import Sample, draw_weighted_context
+from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.result import NOISE
+from coterie.inference.wishes import Wishes
 from coterie.weights.catalogue import open_model
 
 
@@ -36,26 +43,38 @@ class AmortizedClusterer(
 
     system: ClassVar[str]
     weights: Any
+    n_clusters: int | Sequence[int] | None
+    min_cluster_size: int
+    noise: bool
     consolidate: bool
-    context_size: int
+    context_size: int | None
     device: str
     random_state: Any
     _encoding: TableEncoding | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [str, Path],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
+        "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
+        "noise": ["boolean"],
         "consolidate": ["boolean"],
-        "context_size": [Interval(Integral, 1, None, closed="left")],
+        "context_size": [Interval(Integral, 1, None, closed="left"), None],
         "device": [str],
         "random_state": ["random_state"],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the clusters of X (n, d), an array or a data frame; y is ignored.
 
         What is done with the gaps, categories and dates of a data frame, `encoders/table_encoding`
         says, and a warning names the columns. An array must hold finite numbers.
+
+        sample_weight (n,): whole numbers mean that a row is there as often; where their sum is
+        beyond `context_size`, and for other numbers, they decide how often it is drawn. A row of
+        weight zero has no part in the clusters, but gets a label. Equal weights change nothing.
+        Sizes, by which clusters are numbered and dissolved, are sums of weights, in units of their
+        mean where they are no whole numbers. What fills the gaps of a data frame takes no weights.
         """
         table, said = self._check(X, reset=True)
         network, card = open_model(self.weights, self.device, **self._changes())
@@ -66,8 +85,10 @@ class AmortizedClusterer(
             )
         exact, _ = open_model(self.weights, self.device, torch.float64, **self._changes())
         random_state = check_random_state(self.random_state)
+        context_size = card.context_size if self.context_size is None else self.context_size
+        sample = self._sample(table, sample_weight, context_size, random_state)
         self._columns = fit_columns(
-            table,
+            table if sample is None else table[sample.rows],
             card.columns,
             card.scaling,
             groups=None if self._encoding is None else self._encoding.groups,
@@ -76,16 +97,20 @@ class AmortizedClusterer(
         outcome = cluster_points(
             network,  # type: ignore[arg-type]
             MappedTable(table, self._columns),
-            self._inference(),
+            replace(self._inference(), context_size=context_size),
             random_state,
             columns=min(table.shape[1], card.columns),
             exact=exact,  # type: ignore[arg-type]
+            lens_for=partial(fit_standard, width=card.columns)
+            if card.scaling == "robust"
+            else None,
+            sample=sample,
         )
         projected = _projected(table.shape[1], card.columns)
         notes = (*said, *projected, *outcome.clustering.warnings)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
-        self._rule = outcome.rule
+        self._rule, self._noise = outcome.rule, outcome.noise
         self.clustering_ = replace(outcome.clustering, warnings=notes)
         self.trace_ = outcome.clustering.steps
         self.labels_ = outcome.clustering.labels
@@ -96,12 +121,12 @@ class AmortizedClusterer(
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """The cluster of each row of X (n, d), by the rule that `fit` left."""
         points = self._read(X)
-        return apply_labels(self._rule, points, self._inference().chunk_size)
+        return apply_labels(self._rule, points, noise=self._noise)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """The probability of each cluster for each row of X: (n, k)."""
         points = self._read(X)
-        return apply(self._rule, points, self._inference().chunk_size).probabilities
+        return apply(self._rule, points).probabilities
 
     def transform(self, X: ArrayLike) -> Any:
         """The memberships of `predict_proba` (n, k), as further steps of a pipeline want them.
@@ -120,12 +145,12 @@ class AmortizedClusterer(
         """Draw labels of the fitted rows from their memberships: (n_samples, n).
 
         Given the clusters the rows are independent, so each draw asks for every row which cluster
-        claims it. Labels of a draw mean the same clusters as `labels_`.
+        claims it. Labels of a draw mean the same clusters as `labels_`; noise stays noise.
         """
         check_is_fitted(self)
         uniform = check_random_state(random_state).uniform(size=(n_samples, len(self.labels_), 1))
         claimed = uniform > self.probabilities_.cumsum(1)[None, :, :-1]
-        return claimed.sum(2)
+        return np.where(self.labels_ == NOISE, NOISE, claimed.sum(2))
 
     def _changes(self) -> dict[str, Any]:
         """Settings of the network that the user wants otherwise than in training."""
@@ -139,9 +164,26 @@ class AmortizedClusterer(
             warnings.warn(note, UserWarning, stacklevel=3)  # where predict was called
         return MappedTable(table, self._columns)
 
+    def _sample(
+        self,
+        table: NDArray,
+        sample_weight: ArrayLike | None,
+        context_size: int,
+        random_state: np.random.RandomState,
+    ) -> Sample | None:
+        """The context, where weights have a say in it."""
+        if sample_weight is None:
+            return None
+        weights = _check_sample_weight(
+            sample_weight, table, dtype=np.float64, ensure_non_negative=True
+        )
+        return draw_weighted_context(weights, context_size, random_state)
+
     def _inference(self) -> InferenceConfig:
         return InferenceConfig(
-            consolidate=self.consolidate, context_size=self.context_size, device=self.device
+            consolidate=self.consolidate,
+            device=self.device,
+            wishes=Wishes.of(self.n_clusters, self.min_cluster_size, self.noise),
         )
 
     def _check(self, X: Any, *, reset: bool) -> Encoded:

@@ -1,5 +1,6 @@
 """The estimator of deep amortized clustering."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +14,37 @@ class DAC(AmortizedClusterer):
     ----------
     weights : str or Path, default="dac-mog2d"
         A shipped model's name (see `coterie.models()`) or a weights file.
+    n_clusters : int, (low, high) or None, default=None
+        How many clusters there are to be among the fitted rows, or at least and at most; None is
+        as many as are found. It is obeyed: clusters that are hard to tell apart are joined, those
+        that look most like two are cut.
+    min_cluster_size : int, default=1
+        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows take their
+        next choice. One cluster always stays, and n_clusters has the last word.
+    noise : bool, default=False
+        Whether rows that no cluster wants are labelled -1: farther from every cluster than all but
+        one in ten thousand of its own rows; without a density, more likely refused by all clusters
+        than claimed by any.
     consolidate : bool, default=True
         Whether the likelihood may take clusters back that the network proposed, and reassign
         points. False leaves the clusters as the network found them.
-    context_size : int, default=10_000
-        With more rows than this the clusters are found on a random sample of this size, and every
-        row is then labelled by the rule that it leaves.
+    context_size : int or None, default=None
+        With more rows than this the clusters are found on a random sample of this size; None is
+        what suits the weights, 10,000 for the shipped ones.
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
-        Decides the sample where there is one, and nothing else.
+        Decides the sample where there is one, for size or for weights, and nothing else.
 
     Attributes
     ----------
     labels_ : ndarray (n,)
-        Clusters 0..k-1 by falling size.
+        Clusters 0..k-1 by falling size; -1 is noise, where that was asked for.
     n_clusters_ : int
-        k, the number of clusters found.
+        k, the number of clusters; noise is none.
     probabilities_ : ndarray (n, k)
-        Memberships, rows sum to 1.
+        Memberships, given that a row belongs to one of the clusters; rows sum to 1, also those of
+        noise.
     trace_ : tuple of Step
         What each step claimed, and how sure it was.
     clustering_ : Clustering
@@ -44,12 +57,18 @@ class DAC(AmortizedClusterer):
         self,
         weights: str | Path = "dac-mog2d",
         *,
+        n_clusters: int | Sequence[int] | None = None,
+        min_cluster_size: int = 1,
+        noise: bool = False,
         consolidate: bool = True,
-        context_size: int = 10_000,
+        context_size: int | None = None,
         device: str = "cpu",
         random_state: Any = None,
     ) -> None:
         self.weights = weights
+        self.n_clusters = n_clusters
+        self.min_cluster_size = min_cluster_size
+        self.noise = noise
         self.consolidate = consolidate
         self.context_size = context_size
         self.device = device

@@ -12,7 +12,7 @@ from coterie.estimators.dac import DAC
 from coterie.weights.catalogue import find
 from coterie.weights.format import load_card
 
-DEFAULT = "amcp-mog2d"
+DEFAULT = "amcp-universal"
 ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in (AMCP, DAC)}
 
 
@@ -26,7 +26,8 @@ def clusterer(weights: str | Path = DEFAULT, **settings: Any) -> AmortizedCluste
 def cluster(X: ArrayLike, weights: str | Path = DEFAULT, **settings: Any) -> NDArray[np.intp]:
     """The cluster of each row of X (n, d), 0..k-1 by falling size.
 
-    Settings are those of the estimator that goes with the weights, `AMCP` by default.
+    Settings are those of the estimator that goes with the weights, `AMCP` by default: for example
+    `n_clusters=5`, `n_clusters=(2, 8)`, `min_cluster_size=10`, or `noise=True` for labels of -1.
     """
     labels: NDArray[np.intp] = clusterer(weights, **settings).fit(X).labels_
     return labels

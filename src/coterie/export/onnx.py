@@ -14,18 +14,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from onnxscript import opset18 as op
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from coterie.functional.diffusion import Walks
 from coterie.functional.reduce import count_points
 from coterie.systems.amcp import AMCP
-from coterie.systems.amcp_network import Features
+from coterie.systems.amcp_parts import Features
 from coterie.weights.catalogue import open_model
 from coterie.weights.format import Card
 
 ENCODER, STEP = "encoder.onnx", "step.onnx"
-FEATURES = ("place", *Features._fields[1:])
+FEATURES = ("place", "score", "pool", "key", "promise")
 CARRIED = ("remaining", "finished", "refused")
+WALKED = ("near", "degree", "ends", "crowd")  # of networks with landmarks alone
+WITHOUT_POINTS = ("finished", "degree", "ends", "crowd")
 OPSET = 18
 
 
@@ -44,11 +48,16 @@ class Encoder(nn.Module):
         self.system = system
 
     def forward(self, points: Tensor) -> tuple[Tensor, ...]:
-        """place (1, N, D or 0), score, pool, key (1, N, W), promise (1, N, 1), then the state."""
+        """place (1, N, D or 0), score, pool, key (1, N, W), promise (1, N, 1), then the state.
+
+        With landmarks also near (1, N, L), degree and crowd (1, L), ends (1, M, L, L).
+        """
         remaining = torch.ones_like(points[..., 0], dtype=torch.bool)
         features, _ = self.system.encode(points, remaining)
+        *read, near, walks = features
         finished = points.new_zeros(1, 1, self.system.config.width)
-        return *features, remaining, finished, torch.zeros_like(points[..., :1])
+        told = (*read, remaining, finished, torch.zeros_like(points[..., :1]))
+        return told if near is None or walks is None else (*told, near, *walks)
 
 
 class Step(nn.Module):
@@ -68,13 +77,20 @@ class Step(nn.Module):
         remaining: Tensor,
         finished: Tensor,
         refused: Tensor,
+        near: Tensor | None = None,
+        degree: Tensor | None = None,
+        ends: Tensor | None = None,
+        crowd: Tensor | None = None,
     ) -> tuple[Tensor, ...]:
         """claimed (1, N) bool, logits (1, N), -inf for those not on offer, then the next state.
 
         remaining (1, N) bool; finished (1, 1, C), what the clusters found left to later ones;
         refused (1, N, 1), log of how surely each point was refused by all of them.
         """
-        features = Features(place, score, pool, key, promise)
+        walks = None
+        if degree is not None and ends is not None and crowd is not None:
+            walks = Walks(degree, ends, crowd)
+        features = Features(place, score, pool, key, promise, near, walks)
         n_points = count_points(torch.ones_like(remaining))
         found = self.system.find(features, remaining, n_points, finished, refused)
         refused = refused + logsigmoid(-found.logits)[..., None]
@@ -92,11 +108,11 @@ def export_onnx(weights: str | Path, folder: Path) -> Exported:
     if system.config.encode_every:
         raise ValueError(f"{str(weights)!r} encodes anew after steps, which these graphs do not")
     folder.mkdir(parents=True, exist_ok=True)
-    points = torch.zeros(1, 8, card.columns)
+    points = torch.zeros(1, 8 + system.config.landmarks, card.columns)  # so that none is missing
     encoder, step = Encoder(system).eval(), Step(system).eval()
     with torch.no_grad():
         state = encoder(points)
-    inputs = (*FEATURES, *CARRIED)
+    inputs = (*FEATURES, *CARRIED, *(WALKED if system.config.landmarks else ()))
     target = Exported(folder / ENCODER, folder / STEP)
     _write(target.encoder, encoder, {"points": points}, inputs, card)
     outputs = ("claimed", "logits", *(f"{name}_after" for name in CARRIED))
@@ -107,9 +123,11 @@ def export_onnx(weights: str | Path, folder: Path) -> Exported:
 def _write(
     path: Path, module: nn.Module, inputs: dict[str, Tensor], outputs: tuple[str, ...], card: Card
 ) -> None:
-    """One graph with its card; every input but `finished` has a free number of points."""
+    """One graph with its card; every input that has points has a free number of them."""
     n_points = torch.export.Dim("n_points", min=1)
-    shapes: dict[str, Any] = {name: {} if name == "finished" else {1: n_points} for name in inputs}
+    shapes: dict[str, Any] = {
+        name: {} if name in WITHOUT_POINTS else {1: n_points} for name in inputs
+    }
     with _hushed_exporter():
         program = torch.onnx.export(
             module,
@@ -119,11 +137,20 @@ def _write(
             dynamic_shapes=tuple(shapes.values()),
             opset_version=OPSET,
             dynamo=True,
+            custom_translation_table={torch.ops.aten.sort.stable: _stable_sort},
             verbose=False,
         )
     assert program is not None  # torch gives None only without dynamo
     program.model.metadata_props["coterie"] = json.dumps(asdict(card))
     program.save(str(path), external_data=False)
+
+
+def _stable_sort(
+    values: Any, *, stable: bool = True, dim: int = -1, descending: bool = False
+) -> Any:
+    """torch.sort, which the exporter lacks: ONNX puts the first of equal values first."""
+    size = op.Shape(values, start=dim, end=dim + 1)
+    return op.TopK(values, size, axis=dim, largest=int(descending))
 
 
 @contextmanager

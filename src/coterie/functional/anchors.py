@@ -1,4 +1,7 @@
-"""Questions to a network that finds the cluster of a point (DAC, anchored filtering, eq. 7)."""
+"""Questions to a network that finds the cluster of a point (DAC, anchored filtering, eq. 7).
+
+In training the anchors are drawn; in the loop they are the points of the best outlook.
+"""
 
 from typing import NamedTuple
 
@@ -6,6 +9,7 @@ import torch
 from torch import Generator, Tensor
 
 from coterie.functional.partitions import one_hot
+from coterie.functional.reduce import all_points_max, count_points
 
 
 class Anchors(NamedTuple):
@@ -67,3 +71,21 @@ def draw_anchors(
     remaining = mask[:, None] & (of_kept | left_behind | is_anchor | (labels < 0)[:, None])
     target = remaining & (labels[:, None] == of_anchor) & ~stray & (of_anchor >= 0)
     return Anchors(point, remaining, finished, target, judged=~stray[..., 0] & mask.any(1)[:, None])
+
+
+def best_anchor(outlook: Tensor, mask: Tensor) -> Tensor:
+    """The point of the best outlook (B, N), equal ones share: weights (B, 1, N)."""
+    best = all_points_max(outlook.amax(1, keepdim=True))
+    chosen = (mask & (outlook == best)).to(outlook)
+    return (chosen / count_points(chosen)[:, None].clamp_min(1))[:, None]
+
+
+def spread_anchors(outlook: Tensor, mask: Tensor, n_anchors: int) -> Tensor:
+    """Points at even distances in the order of their outlook (B, N): weights (B, A, N).
+
+    outlook is -inf outside mask (B, N).
+    """
+    order = outlook.argsort(dim=1, descending=True, stable=True)
+    number = torch.arange(n_anchors, device=mask.device)
+    rank = ((number + 0.5) / n_anchors * mask.sum(1, keepdim=True)).long()
+    return one_hot(order.gather(1, rank), mask.shape[1]).to(outlook)

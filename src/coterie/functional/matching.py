@@ -45,3 +45,8 @@ def overlap(found: Tensor, wanted: Tensor) -> Tensor:
     both = (found * wanted).sum(-1)
     either = (found + wanted - found * wanted).sum(-1)
     return both / either.clamp_min(1e-6)
+
+
+def sureness(logits: Tensor) -> Tensor:
+    """How much of a cluster would stay if its memberships were drawn: logits (..., N) -> (...)."""
+    return overlap(logits.sigmoid(), (logits > 0).to(logits))

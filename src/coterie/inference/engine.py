@@ -5,24 +5,25 @@ chunk by chunk. On sets that fit into the context the points are simply all ther
 results nothing grows with the number of points.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.utils.random import sample_without_replacement
-from torch import Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.functional.em import Gaussians
+from coterie.inference.assignment import Points, apply, keep_clusters, occupied_by_size
 from coterie.inference.consolidate import consolidate
+from coterie.inference.context import Sample, draw_context
 from coterie.inference.loop import find_clusters
 from coterie.inference.result import Clustering, Step
 from coterie.inference.rules import BranchingRule, MixtureRule, ReplayRule, Rule
-from coterie.inference.second_look import look_again
+from coterie.inference.second_look import Frame, Look, look_again, look_closer
+from coterie.inference.wishes import Wishes, fulfil
 from coterie.systems.protocol import Commit, Sequential, State, claimed_labels
 
 
@@ -31,9 +32,10 @@ class InferenceConfig:
     """How to run the loop, and what to do with what it found.
 
     consolidate: re-estimate the clusters found and take back those that do not pay;
-    update_previous: re-estimate them, but keep them all (AMCP*); second_look: where there is a
-    density but no consolidation, let the network divide what it sees as several once it stands
-    alone.
+    update_previous: re-estimate them, but keep them all (AMCP*); second_look: let the network
+    divide what it sees as several once it stands alone, where there is a density but no
+    consolidation, or where every set has a frame of its own; wishes: what the user asks of the
+    clusters, whatever finds them.
     """
 
     consolidate: bool = True
@@ -43,30 +45,15 @@ class InferenceConfig:
     chunk_size: int = 65_536
     max_steps: int = 64
     device: str = "cpu"
-
-
-class Points(Protocol):
-    """The points of a set (n, D): an array, or what brings its rows when they are asked for."""
-
-    def __len__(self) -> int:
-        """The number of points."""
-
-    def __getitem__(self, rows: slice | NDArray[np.intp], /) -> NDArray[np.float32]:
-        """Some of the points (m, D)."""
+    wishes: Wishes = field(default_factory=Wishes)
 
 
 class Outcome(NamedTuple):
-    """A clustering, and the rule that labels further points."""
+    """A clustering, the rule that labels further points, and whether some are noise to it."""
 
     clustering: Clustering
     rule: Rule
-
-
-class Assignment(NamedTuple):
-    """What a rule says of some points: labels (n,), probabilities (n, k)."""
-
-    labels: NDArray[np.intp]
-    probabilities: NDArray[np.float64]
+    noise: bool
 
 
 def cluster_points(
@@ -77,13 +64,24 @@ def cluster_points(
     *,
     columns: int | None = None,
     exact: Sequential | None = None,
+    sample: Sample | None = None,
+    lens_for: Callable[[NDArray], Frame] | None = None,
 ) -> Outcome:
     """Cluster the points (n, D) of one set, of which only the first columns hold data.
 
     exact: the system in float64, where the caller has it; otherwise a copy is made if need be.
+    sample: the context, where it is not to be drawn from all points alike. lens_for: the frame that
+    a network reads some points in, where every set has its own.
     """
-    index = _context(len(points), config.context_size, random_state)
+    if sample is None:
+        sample = draw_context(len(points), config.context_size, random_state)
+    index, counts = sample
+    config.wishes.check(len(points) if counts is None else round(counts.sum()))
     context = np.array(points[index])  # a copy: torch warns of rows that cannot be written
+    # In an order of their own: sums round otherwise in another, and a permuted or weighted set is
+    # to have the same clusters to the last bit.
+    order = np.lexsort(context.T)
+    index, context = index[order], context[order]
     batch = SetBatch.single(torch.from_numpy(context).to(config.device))
     state = find_clusters(system, batch, max_steps=config.max_steps)
     commits = tuple(commit for commit in state.commits if bool(commit.joined.any()))
@@ -92,9 +90,13 @@ def cluster_points(
 
     log_likelihood: float | None = None
     dense = commits[0].gaussian is not None
-    clusters, looks = commits, []
-    if dense and config.second_look and not config.consolidate:
+    clusters = commits
+    looks: list[Look] = []
+    if config.second_look and lens_for is not None:
+        looks = look_closer(system, batch, commits, lens_for, max_steps=config.max_steps)
+    elif config.second_look and dense and not config.consolidate:
         looks = look_again(system, batch, commits, max_steps=config.max_steps)
+    if looks:
         clusters = tuple(cluster for look in looks for cluster in look.clusters())
     rule: Rule
     if dense and (config.consolidate or config.update_previous):
@@ -105,6 +107,8 @@ def cluster_points(
             len(clusters),
             change_k=config.consolidate,
             cluster_scale=system.config.cluster_scale,
+            at_least=config.wishes.at_least,
+            at_most=config.wishes.at_most,
         )
         rule = MixtureRule.of(fit.mixture, config.device)
         log_likelihood = fit.total / len(context)
@@ -112,56 +116,25 @@ def cluster_points(
         exact = deepcopy(system).double() if exact is None else exact
         rule = ReplayRule.of(exact, commits)
         if len(clusters) > len(commits):
-            rule = BranchingRule.of(exact, commits, [look.parts for look in looks])
+            rule = BranchingRule.of(exact, looks)
         if dense:
             density = MixtureRule(network_mixture(clusters, columns))
             log_likelihood = float(density.log_likelihood(batch.points[0]).mean())
 
-    found = apply(rule, points, config.chunk_size)
-    order = occupied_by_size(found)
-    found = keep_clusters(found, order, config.chunk_size)
+    rule, noise, unfulfilled = fulfil(
+        rule, points, context, config.wishes, counts=counts, chunk_size=config.chunk_size
+    )
+    found = apply(rule, points, config.chunk_size, noise=noise)
+    by_size = occupied_by_size(found, counts)
+    found = keep_clusters(found, by_size, config.chunk_size)
     clustering = Clustering(
         labels=found.labels,
         probabilities=found.probabilities,
         log_likelihood=log_likelihood,
         steps=tuple(_step(cluster, index) for cluster in clusters),
-        warnings=_unfinished(state, config.max_steps),
+        warnings=(*_unfinished(state, config.max_steps), *unfulfilled),
     )
-    return Outcome(clustering, rule.select(torch.from_numpy(order).to(config.device)))
-
-
-def apply(rule: Rule, points: Points, chunk_size: int) -> Assignment:
-    """What a rule says of points (n, D), chunk by chunk."""
-    labels = np.empty(len(points), dtype=np.intp)
-    probabilities = np.empty((len(points), rule.n_clusters))
-    for rows, log_probabilities in _answers(rule, points, chunk_size):
-        labels[rows] = log_probabilities.argmax(1).cpu().numpy()
-        probabilities[rows] = log_probabilities.exp().cpu().numpy()
-    return Assignment(labels, probabilities)
-
-
-def apply_labels(rule: Rule, points: Points, chunk_size: int) -> NDArray[np.intp]:
-    """The labels alone (n,), without room for the probabilities."""
-    labels = np.empty(len(points), dtype=np.intp)
-    for rows, log_probabilities in _answers(rule, points, chunk_size):
-        labels[rows] = log_probabilities.argmax(1).cpu().numpy()
-    return labels
-
-
-def keep_clusters(found: Assignment, order: NDArray[np.intp], chunk_size: int) -> Assignment:
-    """Only these clusters (k',), in this order; no point may have another.
-
-    The memory of what was found is used again, chunk by chunk, for there may be no room for more.
-    """
-    labels, before = found
-    rank = np.empty(before.shape[1], dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    after = before if len(order) == len(rank) else np.empty((len(labels), len(order)))
-    for rows in _chunks(len(labels), chunk_size):
-        labels[rows] = rank[labels[rows]]
-        kept = before[rows].take(order, 1)
-        after[rows] = kept / kept.sum(1, keepdims=True)
-    return Assignment(labels, after)
+    return Outcome(clustering, rule.select(torch.from_numpy(by_size).to(config.device)), noise)
 
 
 def network_mixture(commits: tuple[Commit, ...], columns: int | None = None) -> Gaussians:
@@ -175,37 +148,13 @@ def network_mixture(commits: tuple[Commit, ...], columns: int | None = None) -> 
     )
 
 
-def occupied_by_size(found: Assignment) -> NDArray[np.intp]:
-    """The clusters that have points, from the largest to the smallest."""
-    sizes = np.bincount(found.labels)
-    order = np.argsort(-sizes, kind="stable")  # the earlier found first among equals
-    return order[: np.count_nonzero(sizes)]
-
-
-def _context(n_points: int, size: int, random_state: np.random.RandomState) -> NDArray[np.intp]:
-    if n_points <= size:
-        return np.arange(n_points)
-    # RandomState.choice would permute all points to draw a few.
-    return np.sort(sample_without_replacement(n_points, size, random_state=random_state))
-
-
-def _answers(rule: Rule, points: Points, chunk_size: int) -> Iterator[tuple[slice, Tensor]]:
-    """Rows of the points (n, D), and a rule's log-probabilities (m, k) of them."""
-    for rows in _chunks(len(points), chunk_size):
-        # Copied: torch warns of a view of rows that cannot be written, as of a file.
-        yield rows, rule.log_probabilities(torch.tensor(points[rows], device=rule.device))
-
-
-def _chunks(n_points: int, size: int) -> Iterator[slice]:
-    return (slice(start, start + size) for start in range(0, n_points, size))
-
-
 def _step(commit: Commit, index: NDArray[np.intp]) -> Step:
-    logits = commit.membership_logits[0].cpu()
+    rows, once = np.unique(index, return_index=True)  # a point may be there several times
+    logits = commit.membership_logits[0].cpu()[once]
     offered = torch.isfinite(logits).numpy()
     return Step(
-        claimed=index[commit.joined[0].cpu().numpy()],
-        offered=index[offered],
+        claimed=rows[commit.joined[0].cpu().numpy()[once]],
+        offered=rows[offered],
         probabilities=logits.sigmoid().numpy()[offered],
     )
 

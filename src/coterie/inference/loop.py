@@ -5,6 +5,7 @@ from dataclasses import replace
 from torch import Generator, inference_mode
 
 from coterie.data.batch import SetBatch
+from coterie.inference.recorded import recorded
 from coterie.systems.protocol import Sequential, State
 
 
@@ -15,17 +16,21 @@ def find_clusters(
     *,
     max_steps: int = 64,
     generator: Generator | None = None,
+    record: bool = True,
 ) -> State:
     """Run a system until every set is finished or max_steps were taken.
+
+    record: whether steps may be recorded and replayed on a GPU, where nobody can watch them.
 
     The final state holds the commits, which are the trace, and the points that are left over. A set
     that is finished stays so, whatever its companions in the batch still need.
     """
-    state = system.start(batch)
+    steps = recorded(system) if record else system
+    state = steps.start(batch)
     for _ in range(max_steps):
-        finished = system.finished(state)
+        finished = steps.finished(state)
         if bool(finished.all()):
             break
-        commit = system.step(state, generator)
+        commit = steps.step(state, generator)
         state = state.after(replace(commit, joined=commit.joined & ~finished[:, None]))
     return state

@@ -3,17 +3,25 @@
 A rule is pointwise, so it serves the points of the set and new ones alike, in chunks of any size.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
+from scipy.special import chdtri
 from torch import Tensor, no_grad
+from torch.nn.functional import logsigmoid
 
 from coterie.functional.em import Gaussians, expectation_by_columns
 from coterie.functional.partitions import stick_breaking
 from coterie.inference.mixture import Mixture
+from coterie.inference.second_look import Frame, Look
 from coterie.systems.protocol import Commit, Sequential
+
+RARE = 1e-4  # of a cluster's own points: so many may be taken for noise
+HARDLY = 1e-3  # of a point: so much of it may be shared out among the parts of a cluster unseen
+ROUND_OFF = 1e-3  # between logits of the loop, in float32, and of the rule
 
 
 class Rule(Protocol):
@@ -29,6 +37,9 @@ class Rule(Protocol):
 
     def log_probabilities(self, points: Tensor) -> Tensor:
         """Points (M, D) -> (M, K) in float64, rows sum to one in probability."""
+
+    def unwanted(self, points: Tensor) -> Tensor:
+        """Which points no cluster wants, however probable it is among the K: (M, D) -> (M,)."""
 
     def select(self, clusters: Tensor) -> "Rule":
         """The same rule with only these clusters (K',), in this order."""
@@ -63,6 +74,16 @@ class MixtureRule:
     def _expectation(self, points: Tensor) -> tuple[Tensor, Tensor]:
         columns = self.mixture.mean.shape[-1]
         return expectation_by_columns(points[:, :columns].double(), self.mixture)
+
+    def unwanted(self, points: Tensor) -> Tensor:
+        """Those farther from every cluster than all but RARE of its own points would be."""
+        columns = self.mixture.mean.shape[-1]
+        points = points[:, :columns].double()
+        nearest = points.new_full((len(points),), torch.inf)
+        for mean, log_scale in zip(self.mixture.mean, self.mixture.log_scale, strict=True):
+            distance = ((points - mean) * (-log_scale).exp()).square().sum(1)
+            nearest = torch.minimum(nearest, distance)
+        return nearest > chdtri(columns, RARE)  # squared distances are chi-square
 
     def select(self, clusters: Tensor) -> "MixtureRule":
         log_weight, mean, log_scale = (part[clusters] for part in self.mixture)
@@ -105,14 +126,53 @@ class ReplayRule:
     def n_clusters(self) -> int:
         return len(self.clusters)
 
-    @no_grad()
     def log_probabilities(self, points: Tensor) -> Tensor:
-        points = points.double()[None]
-        turns = stick_breaking(self.system.replay(points, self.commits)[0])
-        return turns[:, self.clusters].log_softmax(-1)
+        return stick_breaking(self._claims(points))[:, self.clusters].log_softmax(-1)
+
+    def unwanted(self, points: Tensor) -> Tensor:
+        """Those that are more likely refused by all clusters in turn than claimed by any.
+
+        A step that was undecided took points below one half; for it that counts as one half.
+        """
+        begins = torch.stack([_lowest_claim(commit) for commit in self.commits])
+        claims = (self._claims(points) - begins)[:, self.clusters]
+        return logsigmoid(-claims).sum(1) > math.log(0.5)
+
+    @no_grad()
+    def _claims(self, points: Tensor) -> Tensor:
+        """Membership logits of all steps: (M, D) -> (M, S)."""
+        return self.system.replay(points.double()[None], self.commits)[0]
 
     def select(self, clusters: Tensor) -> "ReplayRule":
         return replace(self, clusters=self.clusters[clusters])
+
+
+@dataclass(frozen=True)
+class LensRule:
+    """A rule that reads points in a frame of its own."""
+
+    rule: Rule
+    lens: Frame
+
+    @property
+    def device(self) -> torch.device:
+        return self.rule.device
+
+    @property
+    def n_clusters(self) -> int:
+        return self.rule.n_clusters
+
+    def log_probabilities(self, points: Tensor) -> Tensor:
+        return self.rule.log_probabilities(self._seen(points))
+
+    def unwanted(self, points: Tensor) -> Tensor:
+        return self.rule.unwanted(self._seen(points))
+
+    def select(self, clusters: Tensor) -> "LensRule":
+        return replace(self, rule=self.rule.select(clusters))
+
+    def _seen(self, points: Tensor) -> Tensor:
+        return torch.from_numpy(self.lens(points.cpu().numpy())).to(self.device)
 
 
 @dataclass(frozen=True)
@@ -123,17 +183,15 @@ class BranchingRule:
     """
 
     trunk: ReplayRule
-    branches: tuple[ReplayRule | None, ...]  # one for each cluster of the trunk
+    branches: tuple[Rule | None, ...]  # one for each cluster of the trunk
     clusters: Tensor  # (K,), which of the clusters and parts, in which order
 
     @classmethod
-    def of(
-        cls, exact: Sequential, commits: Sequence[Commit], parts: Sequence[tuple[Commit, ...]]
-    ) -> "BranchingRule":
-        """The rule of all commits, each with its parts, none where it is one cluster."""
-        trunk = ReplayRule.of(exact, tuple(commits))
-        branches = tuple(ReplayRule.of(exact, each) if each else None for each in parts)
-        n_clusters = sum(len(each) or 1 for each in parts)
+    def of(cls, exact: Sequential, looks: Sequence[Look]) -> "BranchingRule":
+        """The rule of all clusters, each with the parts that a second look saw in it."""
+        trunk = ReplayRule.of(exact, tuple(look.whole for look in looks))
+        branches = tuple(_branch(exact, look) for look in looks)
+        n_clusters = sum(len(look.parts) or 1 for look in looks)
         return cls(trunk, branches, torch.arange(n_clusters, device=trunk.device))
 
     @property
@@ -147,10 +205,42 @@ class BranchingRule:
     def log_probabilities(self, points: Tensor) -> Tensor:
         whole = self.trunk.log_probabilities(points).split(1, -1)
         turns = [
-            cluster if branch is None else cluster + branch.log_probabilities(points)
+            cluster if branch is None else cluster + _within(branch, points, cluster[:, 0])
             for cluster, branch in zip(whole, self.branches, strict=True)
         ]
         return torch.cat(turns, -1)[:, self.clusters].log_softmax(-1)
 
+    def unwanted(self, points: Tensor) -> Tensor:
+        """Those that none of the divided clusters wants of which a part is left."""
+        n_parts = [1 if branch is None else branch.n_clusters for branch in self.branches]
+        owner = torch.arange(len(n_parts)).repeat_interleave(torch.tensor(n_parts))
+        left = owner[self.clusters.cpu()].unique()
+        return self.trunk.select(left.to(self.device)).unwanted(points)
+
     def select(self, clusters: Tensor) -> "BranchingRule":
         return replace(self, clusters=self.clusters[clusters])
+
+
+def _within(branch: Rule, points: Tensor, log_share: Tensor) -> Tensor:
+    """The parts of a cluster for points (M, D) of which it has a share (M,): (M, parts).
+
+    What hardly belongs to the cluster belongs to its parts alike: nobody will ask, and a branch
+    costs as much as the trunk.
+    """
+    within = log_share.new_full((len(points), branch.n_clusters), -math.log(branch.n_clusters))
+    asked = log_share > math.log(HARDLY)
+    within[asked] = branch.log_probabilities(points[asked])
+    return within
+
+
+def _branch(exact: Sequential, look: Look) -> Rule | None:
+    if not look.parts:
+        return None
+    rule = ReplayRule.of(exact, look.parts)
+    return rule if look.lens is None else LensRule(rule, look.lens)
+
+
+def _lowest_claim(commit: Commit) -> Tensor:
+    """The logit from which on a step took points: zero, or less where it was undecided."""
+    lowest = commit.membership_logits[commit.joined].min().double()
+    return lowest.clamp_max(0) - ROUND_OFF * (lowest < 0)

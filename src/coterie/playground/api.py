@@ -141,6 +141,7 @@ def make_router(settings: Settings) -> APIRouter:
                 kind=each.kind,
                 details=each.details,
                 default=each.is_default,
+                initial=each.is_initial,
                 code=each.code,
             )
             for each in known.values()

@@ -15,6 +15,7 @@ from coterie.estimators.quick import DEFAULT, ESTIMATORS, clusterer
 from coterie.inference.result import Step
 from coterie.weights.catalogue import Model, models
 
+INITIAL = "amcp-mog2d"  # what the page starts with: it answers between two strokes of the brush
 K_LIMIT = 10  # how far the peers look that search among numbers of clusters
 
 
@@ -44,6 +45,11 @@ class Method:
     def is_default(self) -> bool:
         """Whether this is what `coterie.cluster` does."""
         return self.name == DEFAULT
+
+    @property
+    def is_initial(self) -> bool:
+        """Whether the page starts with it."""
+        return self.name == INITIAL
 
 
 @cache

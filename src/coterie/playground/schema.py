@@ -83,7 +83,8 @@ class MethodAnswer(BaseModel):
     title: str
     kind: str = Field(description='"system" for ours, "peer" for others.')
     details: str
-    default: bool
+    default: bool = Field(description="Whether it is used where no method is named.")
+    initial: bool = Field(description="Whether the page starts with it.")
     code: str = Field(description="Python that does the same to an array X.")
 
 

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from coterie.estimators.quick import DEFAULT
 from coterie.metrics import ari
-from coterie.playground.methods import Found, Method, methods
+from coterie.playground.methods import INITIAL, Found, Method, methods
 from coterie.playground.schema import ClusterAnswer, StepAnswer
 
 DIGITS = 5
@@ -33,11 +33,12 @@ class Failure(NamedTuple):
 
 
 def warm_up() -> None:
-    """Make a fresh worker process ready: one thread, and the default network in memory."""
+    """Make a fresh worker process ready: one thread, and the networks asked for first in memory."""
     torch.set_num_threads(1)  # the workers share the cores among themselves
     threadpool_limits(1)
     points = np.random.default_rng(0).normal(size=(50, 2))
-    do(Job(points, None, DEFAULT))
+    for name in (INITIAL, DEFAULT):
+        do(Job(points, None, name))
 
 
 def do(job: Job) -> bytes | Failure:

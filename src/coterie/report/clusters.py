@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.inference.result import NOISE
 from coterie.report.content import Content
 from coterie.report.drawings import distribution, histogram, marker
 from coterie.report.markup import Html, element, join
@@ -40,7 +41,9 @@ def certainty_section(content: Content) -> Html:
     probabilities = content.clustering.probabilities
     k = content.clustering.n_clusters
     rows = content.uncertain
-    unsure = float((content.confidence < 0.9).mean())
+    confidence = content.confidence[content.clustering.labels != NOISE]
+    unsure = float((confidence < 0.9).mean())
+    noise = f" {content.n_noise:,} rows are noise and have none." if content.n_noise else ""
     first: list[tuple[str, list]] = [
         ("confidence", [f"{value:.3f}" for value in content.confidence[rows]]),
         ("cluster", [join(marker(c), c) for c in content.clustering.labels[rows].tolist()]),
@@ -54,10 +57,10 @@ def certainty_section(content: Content) -> Html:
         element(
             "p",
             f"Confidence is the probability of a row's own cluster. {unsure:.1%} of the rows have"
-            " less than 0.9.",
+            f" less than 0.9.{noise}",
             class_="lead",
         ),
-        histogram(content.confidence),
+        histogram(confidence),
         element("h3", "Least certain rows"),
         _rows_table(content, rows, first, range(len(content.names)), width=8),
     )
@@ -73,7 +76,7 @@ def _card(content: Content, profile: Profile) -> Html:
         f"Cluster {cluster}",
         element(
             "small",
-            f"{size:,} {'row' if size == 1 else 'rows'}, {size / content.sizes.sum():.1%},"
+            f"{size:,} {'row' if size == 1 else 'rows'}, {size / content.total:.1%},"
             f" mean confidence {content.confidence[member].mean():.3f}",
         ),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.inference.result import Clustering
+from coterie.inference.result import NOISE, Clustering
 from coterie.report.plane import Numbers, Plane, plane_of
 from coterie.report.profile import Profile, least_certain, profiles
 
@@ -38,9 +38,9 @@ class Origin:
 class Content:
     """All that a report shows, of points (n, d) with names of their d columns.
 
-    numbers: the rows' numbers (n,); sizes: points of each cluster (k,); confidence: of each point
-    in its own cluster (n,); shown: the points that are drawn (m,); plane: where they are (m, 2);
-    details: further columns of those points, as text.
+    numbers: the rows' numbers (n,); sizes: points of each cluster (k,); n_noise: points that are in
+    none; confidence: of each point in its own cluster (n,), zero for noise; shown: the points that
+    are drawn (m,); plane: where they are (m, 2); details: further columns of those points, as text.
     """
 
     origin: Origin
@@ -49,6 +49,7 @@ class Content:
     clustering: Clustering
     numbers: NDArray[np.intp]
     sizes: NDArray[np.intp]
+    n_noise: int
     confidence: Numbers
     shown: NDArray[np.intp]
     plane: Plane
@@ -56,6 +57,11 @@ class Content:
     uncertain: NDArray[np.intp]
     described: NDArray[np.intp]
     details: Mapping[str, Sequence[str]]
+
+    @property
+    def total(self) -> int:
+        """How many points there are, in clusters or not."""
+        return int(self.sizes.sum()) + self.n_noise
 
     def detail(self, column: str, row: int) -> str:
         """A cell of a further column; row is one of those described."""
@@ -70,24 +76,27 @@ def gather(
     *,
     numbers: NDArray[np.intp] | None = None,
     sizes: NDArray[np.intp] | None = None,
+    n_noise: int | None = None,
     read: Numbers | None = None,
     describe: Describe | None = None,
 ) -> Content:
     """The content of a report on a clustering of points (n, d).
 
-    numbers: their numbers in the file; sizes: of the clusters in the whole file; read: the points
-    as the network read them; describe: brings further columns.
+    numbers: their numbers in the file; sizes: of the clusters in the whole file; n_noise: how many
+    rows of it are in none; read: the points as the network read them; describe: brings further
+    columns.
     """
     n_points = len(points)
     labels = clustering.labels
-    confidence = clustering.probabilities[np.arange(n_points), labels]
+    confidence = clustering.confidence
+    inside = np.flatnonzero(labels != NOISE)
     shown = _shown(clustering)
     told = _sample(n_points, MAX_PROFILED)
     told_profiles = tuple(
         profile._replace(typical=told[profile.typical])
         for profile in profiles(points[told], labels[told], confidence[told])
     )
-    uncertain = least_certain(confidence)
+    uncertain = inside[least_certain(confidence[inside])]
     described = np.unique(
         np.concatenate([shown, uncertain, *(profile.typical for profile in told_profiles)])
     )
@@ -97,7 +106,10 @@ def gather(
         names=names,
         clustering=clustering,
         numbers=(np.arange(n_points) if numbers is None else numbers) + origin.first_row,
-        sizes=np.bincount(labels, minlength=clustering.n_clusters) if sizes is None else sizes,
+        sizes=np.bincount(labels[inside], minlength=clustering.n_clusters)
+        if sizes is None
+        else sizes,
+        n_noise=n_points - len(inside) if n_noise is None else n_noise,
         confidence=confidence,
         shown=shown,
         plane=plane_of(points[shown], names, None if read is None else read[shown]),

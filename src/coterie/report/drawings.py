@@ -69,7 +69,10 @@ def sureness(confidence: Numbers, n_clusters: int) -> NDArray[np.intp]:
 def cluster_dots(
     pixels: Numbers, labels: NDArray[np.intp], levels: NDArray[np.intp], radius: float
 ) -> list[Html]:
-    """Dots (n, 2) in the colours and shapes of their clusters; the surer, the stronger."""
+    """Dots (n, 2) in the colours and shapes of their clusters; the surer, the stronger.
+
+    Noise is of one strength: nothing is surer about it here than there.
+    """
     paths = []
     for cluster in np.unique(labels):
         for level in range(LEVELS):
@@ -81,7 +84,7 @@ def cluster_dots(
                         colour_of(cluster),
                         radius,
                         shape_of(cluster),
-                        opacity=0.2 + 0.7 * level / (LEVELS - 1),
+                        opacity=0.5 if cluster < 0 else 0.2 + 0.7 * level / (LEVELS - 1),
                         cluster=cluster,
                     )
                 )

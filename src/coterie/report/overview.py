@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.inference.result import NOISE
 from coterie.palette import FAINT
 from coterie.report.content import Content
 from coterie.report.drawings import Frame, cluster_dots, frame_of, marker, picture, sureness
@@ -71,10 +72,11 @@ def _caption(content: Content, columns: list[dict]) -> list[str | Html]:
 
 def _legend(content: Content) -> Html:
     """Sizes as bars, in the colours and shapes of the clusters."""
-    total = content.sizes.sum()
+    total, k = content.total, len(content.sizes)
+    inside = content.clustering.labels[content.clustering.labels >= 0]
     sums = np.bincount(
-        content.clustering.labels, content.confidence, minlength=len(content.sizes)
-    ) / np.maximum(1, np.bincount(content.clustering.labels, minlength=len(content.sizes)))
+        inside, content.confidence[content.clustering.labels >= 0], minlength=k
+    ) / np.maximum(1, np.bincount(inside, minlength=k))
     rows = [
         element(
             "tr",
@@ -95,6 +97,12 @@ def _legend(content: Content) -> Html:
         rest = content.sizes[MAX_LEGEND:]
         words = f"{len(rest)} smaller ones, {rest.sum():,} rows together"
         rows.append(element("tr", element("td", words, colspan=5)))
+    if content.n_noise:
+        cells = (f"{content.n_noise:,}", f"{content.n_noise / total:.1%}", "", "")
+        name = element("th", marker(NOISE), "noise", scope="row")
+        rows.append(
+            element("tr", name, *(element("td", cell) for cell in cells), data_cluster=NOISE)
+        )
     head = [
         element("th", "cluster", scope="col"),
         element("th", "rows", scope="col"),
@@ -147,7 +155,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 def _numbers(pixels: NDArray[np.float64], labels: NDArray[np.intp]) -> list[Html]:
     """The number of each cluster at the point of it that is nearest to its middle."""
     found = []
-    for cluster in np.unique(labels)[:MAX_LEGEND]:
+    for cluster in np.unique(labels[labels != NOISE])[:MAX_LEGEND]:
         inside = pixels[labels == cluster]
         middle = np.median(inside, axis=0)
         x, y = inside[np.argmin(((inside - middle) ** 2).sum(axis=1))]

@@ -51,7 +51,7 @@ def _panel(
     content: Content, number: int, pixels: NDArray[np.float64], rows: NDArray[np.intp]
 ) -> Html:
     step = content.clustering.steps[number]
-    fate = int(np.bincount(content.clustering.labels[step.claimed]).argmax())
+    fate = content.clustering.fate(step)
     joins = np.isin(rows, step.claimed)
     offered = np.isin(rows, step.offered)
     sure = step.probabilities[np.isin(step.offered, step.claimed)].mean()

@@ -2,35 +2,26 @@
 
 A step turns the unassigned points and the clusters found so far into a representation phi of the
 next cluster, and phi into a membership probability for each point; given phi the points are
-independent (appendix B.1). The network is `amcp_network.py`; here are its steps and its lessons.
+independent (appendix B.1). Here are the steps; `amcp_network.py` is the network, `amcp_lessons.py`
+how it is taught.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Generator, Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
+from torch.nn.functional import logsigmoid
 
 from coterie.data.batch import Compaction, SetBatch, compact
-from coterie.functional.anchors import draw_anchors
-from coterie.functional.matching import (
-    cluster_mean,
-    membership_loss,
-    minimum_over_clusters,
-    overlap,
-    present_clusters,
-)
-from coterie.functional.partitions import claim, one_hot
-from coterie.functional.reduce import count_points
-from coterie.systems.amcp_network import AMCPNetwork, Belief, Features, Guess, Question
-from coterie.systems.protocol import (
-    Commit,
-    State,
-    everything_remains,
-    nothing_left,
-    require_labels,
-)
+from coterie.functional.matching import sureness
+from coterie.functional.partitions import claim
+from coterie.functional.reduce import count_points, is_sharded
+from coterie.systems.amcp_lessons import AMCPLessons
+from coterie.systems.amcp_parts import Belief, Features, Question
+from coterie.systems.protocol import Commit, State, everything_remains, nothing_left
+
+WORTH_KEEPING = 0.8  # of the points: with fewer left, the others are put aside
 
 
 class Encoding(NamedTuple):
@@ -52,13 +43,17 @@ class Found(NamedTuple):
     summary: Tensor  # (B, 1, C), what it leaves to later clusters
 
 
-class AMCP(AMCPNetwork):
-    """The network as a sequential system: one cluster a step, and the losses that teach it."""
+class AMCP(AMCPLessons):
+    """The network as a sequential system: one cluster a step."""
 
     name = "amcp"
-    regions = ("encode", "step_loss", "anchor_loss")
 
     def start(self, batch: SetBatch) -> State:
+        if is_sharded() and (self.config.landmarks or self.config.proposals > 1):
+            raise ValueError(
+                "a network with landmarks or several proposals needs all points of a set in one "
+                "place: walks and the order of the points cross the shards"
+            )
         return everything_remains(batch)
 
     def step(self, state: State, generator: Generator | None = None) -> Commit:
@@ -68,10 +63,16 @@ class AMCP(AMCPNetwork):
         finished = features.pool.new_zeros(len(n_points), 1, self.config.width)
         for commit in state.commits:
             finished = finished + commit.memory[-1]
-        found = self.find(features, mask, n_points, finished, left.take(_refused(state)))
+        found = self.find(features, mask, n_points, finished, left.take(refused_so_far(state)))
+        return self.commit(left, slots, found, encoding)
+
+    def commit(
+        self, left: Compaction, slots: tuple[Tensor, ...], found: Found, encoded: Any
+    ) -> Commit:
+        """What was found among the points at hand, as a step among all of them."""
         memory = (*slots, *found.decoder_slots, *found.first, *found.last, found.summary)
         joined, logits = left.scatter(found.claimed, False), left.scatter(found.logits)
-        return Commit(joined, logits, memory, self._gaussian(found.last), encoding)
+        return Commit(joined, logits, memory, self._gaussian(found.last), encoded)
 
     def find(
         self, features: Features, mask: Tensor, n_points: Tensor, finished: Tensor, refused: Tensor
@@ -81,20 +82,27 @@ class AMCP(AMCPNetwork):
         mask (B, M), who is left; n_points (B,), in all; finished (B, 1, C), the sum of what the
         clusters found left; refused (B, M, 1), log of how surely each point was refused by them.
         """
-        anchor = self._anchor(features.promise, refused, mask)
-        question = Question(mask[:, None], n_points, finished, anchor)
+        anchors = self._anchors(features.promise, refused, mask)
+        remaining = mask[:, None].expand_as(anchors)
+        question = Question(remaining, n_points, finished.expand(-1, anchors.shape[1], -1), anchors)
         guesses, decoder_slots = self.guess(features, question)
-        logits = torch.where(mask, guesses[-1].logits[:, 0], -torch.inf)
-        claimed = claim(logits, mask, self.config.min_share * n_points)
-        summary = self.summary(features.pool, claimed[:, None], n_points)
         first, last = guesses[0].belief, guesses[-1].belief
-        return Found(claimed, logits, first, last, decoder_slots, summary)
+        logits = torch.where(remaining, guesses[-1].logits, -torch.inf)  # (B, A, N)
+        if self.config.proposals > 1:
+            surest = sureness(logits).argmax(1)
+            first, last = (
+                Belief(*(_pick(part, surest) for part in each)) for each in (first, last)
+            )
+            logits = _pick(logits, surest)
+        claimed = claim(logits[:, 0], mask, self.config.min_share * n_points)
+        summary = self.summary(features.pool, claimed[:, None], n_points)
+        return Found(claimed, logits[:, 0], first, last, decoder_slots, summary)
 
     def _encoding(self, state: State) -> Encoding:
         """The last encoding, or a new one of what remains where it is time for one."""
         every, turn = self.config.encode_every, len(state.commits)
         if turn and not (every and turn % every == 0):
-            return cast(Encoding, state.encoded)
+            return _of_those_left(cast(Encoding, state.encoded), state)
         left = compact(state.remaining)
         return Encoding(left, *self.encode(left.take(state.batch.points), left.mask))
 
@@ -102,120 +110,51 @@ class AMCP(AMCPNetwork):
         return nothing_left(state)
 
     def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
-        place, logits = points[..., : self.located], []
-        read: list[Tensor] = []  # the slots that gave the score at hand
+        logits: list[Tensor] = []
+        read: list[Tensor] = []  # the slots that gave the scene at hand
         for commit in commits:
             kept = iter(commit.memory)
-            slots = [next(kept) for _ in self.encoder]
+            slots = [next(kept) for _ in range(self.n_slots)]
             if not read or not all(map(torch.equal, read, slots)):
-                read, score = slots, self._read_score(points, slots)
+                read, scene = slots, self.view(points, slots)
             decoder_slots = [next(kept) for _ in self.decoder]
             first, last = (Belief(*(next(kept) for _ in Belief._fields)) for _ in range(2))
-            seen = score
+            seen = scene
             if self.decoder:
-                seen = self._condition(score, place, first)
+                score = self._condition(scene, first)
                 for block, slot in zip(self.decoder, decoder_slots, strict=True):
-                    seen = block.read(seen[:, 0], slot)[:, None]
-                seen = self.norm_decoded(seen)
-            logits.append(self._logits(seen, place, last)[:, 0])
+                    score = block.read(score[:, 0], slot)[:, None]
+                seen = scene._replace(score=self.norm_decoded(score))
+            logits.append(self._logits(seen, last)[:, 0])
         return torch.stack(logits, -1)
 
-    # Training
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
-        """The loss of the questions asked of each set, as the proposal wants them."""
-        labels = require_labels(batch)
-        if self.config.proposal == "anchor":
-            return self._loss_from_anchors(batch, labels, generator)
-        return self._loss_in_turn(batch, labels)
+def _of_those_left(encoding: Encoding, state: State) -> Encoding:
+    """The same encoding without points that have a cluster, once they are worth leaving out.
 
-    def _loss_in_turn(self, batch: SetBatch, labels: Tensor) -> Tensor:
-        """Minimum over the clusters that remain, averaged over the questions of each set.
-
-        After a step the true cluster that fitted best is taken away, as if it had been found.
-        """
-        n_points, remaining, features = batch.mask.sum(1), batch.mask, None
-        finished = batch.points.new_zeros(len(n_points), 1, self.config.width)
-        total, counted = batch.points.new_zeros(()), batch.points.new_zeros(())
-        for turn in range(self.config.questions):
-            if features is None or (
-                self.config.encode_every and turn % self.config.encode_every == 0
-            ):
-                features, _ = self.encode(batch.points, remaining)
-            question = Question(remaining[:, None], n_points, finished, remaining[:, None])
-            loss, best = self.step_loss(features, question, labels)
-            total = total + loss
-            counted = counted + present_clusters(labels, remaining, self.config.k_max).any(1).sum()
-            if turn + 1 < self.config.questions:
-                found = remaining & (labels == best[:, None])
-                finished = finished + self.summary(features.pool, found[:, None], n_points)
-                remaining = remaining & ~found
-        return total / counted.clamp_min(1)
-
-    def step_loss(
-        self, features: Features, question: Question, labels: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """One step's loss, summed over the sets, and the cluster it fitted best (B,)."""
-        remaining = question.remaining[:, 0]
-        guesses, _ = self.guess(features, question)
-        losses = [self._losses(features, remaining, labels, guess) for guess in guesses]
-        easiest = [minimum_over_clusters(each, labels, remaining).sum() for each in losses]
-        present = present_clusters(labels, remaining, self.config.k_max)
-        best = torch.where(present, losses[-1].detach(), torch.inf).argmin(1)
-        return _weigh(easiest), best
-
-    def _losses(
-        self, features: Features, remaining: Tensor, labels: Tensor, guess: Guess
-    ) -> Tensor:
-        """DAC's eq. 5 against every cluster: (B, K)."""
-        k_max = self.config.k_max
-        density = self._density(features, guess.belief)[:, 0]
-        fit = -cluster_mean(density, labels, remaining, k_max)
-        return membership_loss(guess.logits[:, 0], labels, remaining, k_max) + _tamed(fit)
-
-    def _loss_from_anchors(
-        self, batch: SetBatch, labels: Tensor, generator: Generator | None
-    ) -> Tensor:
-        """Each anchor is held against its own cluster; some clusters count as found before.
-
-        All questions of a set share one encoding and are answered side by side.
-        """
-        features, _ = self.encode(batch.points, batch.mask)
-        k_max, n_points = self.config.k_max, batch.mask.sum(1)
-        anchors = draw_anchors(labels, batch.mask, self.config.questions, k_max, generator)
-        members = one_hot(labels, k_max).transpose(1, 2) & batch.mask[:, None]  # (B, K, N)
-        summaries = self.summary(features.pool, members, n_points)
-        finished = anchors.finished.to(summaries) @ summaries  # (B, A, C)
-        where = one_hot(anchors.point, batch.mask.shape[1]).to(batch.points)  # (B, A, N)
-        question = Question(anchors.remaining, n_points, finished, where)
-        return self.anchor_loss(features, question, anchors.target, anchors.judged)
-
-    def anchor_loss(
-        self, features: Features, question: Question, target: Tensor, judged: Tensor
-    ) -> Tensor:
-        """The mean loss of questions whose answers are known: target (B, A, N) bool.
-
-        judged (B, A) bool: the anchors from which the network learns what promises well.
-        """
-        remaining, wanted = question.remaining, target.to(features.score)
-        size = target.sum(2)  # (B, A), zero where the right answer is that nothing is left
-        guesses, _ = self.guess(features, question)
-        losses = []
-        for guess in guesses:
-            wrong = binary_cross_entropy_with_logits(guess.logits, wanted, reduction="none")
-            missed = torch.where(remaining, wrong, 0.0).sum(2) / remaining.sum(2).clamp_min(1)
-            density = self._density(features, guess.belief)
-            fit = -torch.where(target, density, 0.0).sum(2) / size.clamp_min(1)
-            losses.append((missed + _tamed(fit)).mean())
-        found = torch.where(remaining, guesses[-1].logits.detach().sigmoid(), 0.0)
-        promise = (question.anchor @ features.promise)[..., 0]  # (B, A)
-        misjudged = binary_cross_entropy_with_logits(
-            promise, overlap(found, wanted), weight=judged.to(promise)
-        )
-        return _weigh(losses) + 0.1 * misjudged
+    Not on a GPU, which would have to say how many they are, and is soon done with them.
+    """
+    left, features, slots = encoding
+    if left.mask.device.type != "cpu":
+        return encoding
+    remaining = left.mask & left.take(state.remaining)
+    if int(remaining.sum(1).amax()) > WORTH_KEEPING * remaining.shape[1]:
+        return encoding
+    later = compact(remaining)
+    points, score, pool, key, promise, near, walks = features
+    kept = Features(
+        later.take(points),
+        later.take(score),
+        later.take(pool),
+        later.take(key),
+        later.take(promise),
+        None if near is None else later.take(near),
+        walks,
+    )
+    return Encoding(left.then(later), kept, slots)
 
 
-def _refused(state: State) -> Tensor:
+def refused_so_far(state: State) -> Tensor:
     """How surely each point was refused by the clusters found: (B, N, 1), log of a probability."""
     if not state.commits:
         return state.batch.points.new_zeros(*state.remaining.shape, 1)
@@ -223,11 +162,7 @@ def _refused(state: State) -> Tensor:
     return logsigmoid(-wanted).sum(-1, keepdim=True)
 
 
-def _weigh(losses: list[Tensor]) -> Tensor:
-    """The first guesses count too, by less: they only have to be good enough to be refined."""
-    return losses[-1] + 0.3 * sum(losses[:-1], torch.zeros_like(losses[-1]))
-
-
-def _tamed(fit: Tensor) -> Tensor:
-    """Logarithmic growth above 8: a misplaced cluster must not drown the rest of the batch."""
-    return torch.where(fit > 8, 8 + torch.log1p((fit - 8).clamp_min(0)), fit)
+def _pick(parts: Tensor, number: Tensor) -> Tensor:
+    """One of the A parts of each set: (B, A, ...), (B,) -> (B, 1, ...)."""
+    index = number.view(-1, *[1] * (parts.ndim - 1)).expand(-1, 1, *parts.shape[2:])
+    return parts.gather(1, index)

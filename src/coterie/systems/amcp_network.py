@@ -8,109 +8,30 @@ several in training.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from coterie.functional.em import Gaussians, gaussian_log_density, map_moments
-from coterie.functional.mixing import E_STEPS, EStep
-from coterie.functional.reduce import (
-    all_points_max,
-    all_points_sum,
-    count_points,
-    masked_softmax,
+from coterie.functional.anchors import best_anchor, spread_anchors
+from coterie.functional.diffusion import (
+    N_SCALES,
+    Ground,
+    Walks,
+    n_news,
+    nearness,
+    reach,
+    survey,
+    walk_from,
 )
+from coterie.functional.em import Gaussians, gaussian_log_density, map_moments
+from coterie.functional.reduce import all_points_sum, count_points, masked_softmax
 from coterie.layers.mixing import IntraCM
 from coterie.layers.mlp import mlp
-
-Proposal = Literal["seed", "anchor"]
-
-
-@dataclass(frozen=True)
-class AMCPConfig:
-    """Shape of the network, how it mixes, and how it is taught.
-
-    encode_every: after how many clusters the points that remain are encoded anew, 0 for one
-    encoding for all clusters; decoder_blocks: mixing under the light of a proposed cluster;
-    proposal: where the next cluster comes from, a learnt seed (any cluster, the easiest counts) or
-    a point, the anchor (its own cluster; the network says which points promise well);
-    coupling: whether finished clusters condition the next proposal (InterCC); density: whether a
-    cluster has a mean and a scale, or is whatever its members have in common; cluster_scale: the
-    scale of the imaginary point that steadies a cluster's moments; questions: how many clusters of
-    a training set are asked for, one after another from the seed, at once from anchors.
-    """
-
-    columns: int = 2
-    width: int = 128
-    heads: int = 4
-    references: int = 32
-    em_steps: int = 3
-    e_step: EStep = "column"
-    encoder_blocks: int = 2
-    decoder_blocks: int = 1
-    read_width: int = 128
-    refinements: int = 2
-    encode_every: int = 1
-    proposal: Proposal = "seed"
-    coupling: bool = False
-    density: Literal["gaussian", "none"] = "gaussian"
-    cluster_scale: float = 0.25
-    k_max: int = 4
-    questions: int = 1
-    min_share: float = 0.002
-
-    def __post_init__(self) -> None:
-        if self.e_step not in E_STEPS:
-            raise ValueError(f"e_step must be one of {', '.join(E_STEPS)}, got {self.e_step!r}")
-        if self.density not in ("gaussian", "none"):
-            raise ValueError(f"density must be gaussian or none, got {self.density!r}")
-        if self.proposal not in ("seed", "anchor"):
-            raise ValueError(f"proposal must be seed or anchor, got {self.proposal!r}")
-        if self.width % self.heads or self.read_width % self.heads:
-            raise ValueError(f"{self.heads} heads must divide width and read_width")
-        if self.coupling and self.proposal == "seed" and self.questions < 2:
-            raise ValueError("coupling is learnt over several steps: questions must be 2 or more")
-        if self.encode_every < 0:
-            raise ValueError(f"encode_every must be 0 or more, got {self.encode_every}")
-        if self.questions < 1:
-            raise ValueError(f"questions must be 1 or more, got {self.questions}")
-
-
-class Features(NamedTuple):
-    """What a step reads of each point: its place, and narrow maps of its encoding."""
-
-    points: Tensor  # (B, N, D), of no columns where clusters have no density
-    score: Tensor  # (B, N, W), for the memberships
-    pool: Tensor  # (B, N, W), for the sums over points
-    key: Tensor  # (B, N, W), for the proposal
-    promise: Tensor  # (B, N, 1), logit of how well a cluster found from this anchor will fit
-
-
-class Belief(NamedTuple):
-    """A cluster as the network sees it at some moment of a step."""
-
-    phi: Tensor  # (B, A, C)
-    mean: Tensor  # (B, A, D)
-    log_scale: Tensor  # (B, A, D)
-
-
-class Guess(NamedTuple):
-    """A belief and the memberships (B, A, N) that follow from it."""
-
-    logits: Tensor
-    belief: Belief
-
-
-class Question(NamedTuple):
-    """What a cluster is asked for: who is left, who was found, and where to look first."""
-
-    remaining: Tensor  # (B, A, N)
-    n_points: Tensor  # (B,), in all
-    finished: Tensor  # (B, A, C), the sum of the summaries of the clusters found before
-    anchor: Tensor  # (B, A, N), the weight of each point as the anchor; without meaning for a seed
+from coterie.layers.waves import Waves
+from coterie.systems.amcp_config import AMCPConfig
+from coterie.systems.amcp_parts import Belief, Features, Guess, Question, Scene
 
 
 class AMCPNetwork(nn.Module):
@@ -126,7 +47,11 @@ class AMCPNetwork(nn.Module):
         def mixing(block_width: int, em_steps: int) -> IntraCM:
             return IntraCM(block_width, config.heads, config.references, em_steps, config.e_step)
 
-        self.embed = mlp([columns, width, width, width])
+        self.waves = Waves(config.frequencies)
+        told = n_news(columns) if config.landmarks else 0
+        self.embed = mlp([columns * (1 + 2 * config.frequencies) + told, width, width, width])
+        if config.landmarks:
+            self.hear = nn.Linear(N_SCALES, narrow, bias=False)
         encoder = nn.ModuleList(
             mixing(width, config.em_steps) for _ in range(config.encoder_blocks)
         )
@@ -162,31 +87,52 @@ class AMCPNetwork(nn.Module):
         self.refine = mlp([width + narrow + 1 + 2 * self.located, width, width])
         self.norm_refine = nn.LayerNorm(width)
 
+    @property
+    def n_slots(self) -> int:
+        """How many tensors of an encoding any further point reads."""
+        return len(self.encoder) + (len(Ground._fields) if self.config.landmarks else 0)
+
     def encode(self, points: Tensor, mask: Tensor) -> tuple[Features, tuple[Tensor, ...]]:
-        """IntraCM over a set: points (B, N, D), mask (B, N) -> features and the blocks' slots."""
-        encoded, slots = self.embed(points), []
+        """IntraCM over a set: points (B, N, D), mask (B, N) -> features and slots."""
+        ground = walks = near = None
+        if self.config.landmarks:
+            ground, near, walks = survey(points, mask, self._n_landmarks(points.shape[1]))
+        encoded, slots = self._embed(points, near, ground), []
         for block in self.encoder:
             slots.append(block.gather(encoded, mask))
             encoded = block.read(encoded, slots[-1])
-        return self._features(points, encoded), tuple(slots)
+        return self._features(points, encoded, near, walks), (*(ground or ()), *slots)
+
+    def view(self, points: Tensor, slots: Sequence[Tensor]) -> Scene:
+        """Any points (B, M, D) in the light of an encoding that was kept."""
+        ground, near, kept = None, None, iter(slots)
+        if self.config.landmarks:
+            ground = Ground(*(next(kept) for _ in Ground._fields))
+            near = reach(points, ground)
+        encoded = self._embed(points, near, ground)
+        for block, slot in zip(self.encoder, kept, strict=True):
+            encoded = block.read(encoded, slot)
+        score = self.score_map(self.norm_encoded(encoded))[:, None]
+        return Scene(score, points[..., : self.located], near)
 
     def guess(
         self, features: Features, question: Question
     ) -> tuple[list[Guess], tuple[Tensor, ...]]:
         """A proposal and its refinements for each question; also the slots of the decoder."""
         belief = self._propose(features, question)
-        score, slots = features.score[:, None], []  # (B, 1, N, W)
+        scene = Scene(features.score[:, None], features.points, features.near)
+        slots: list[Tensor] = []
         if self.decoder:
-            score = self._condition(score, features.points, belief)  # (B, A, N, W)
+            score = self._condition(scene, belief)  # (B, A, N, W)
             mask = question.remaining.flatten(0, 1)
             for block in self.decoder:
                 slots.append(block.gather(score.flatten(0, 1), mask))
                 score = block.read(score.flatten(0, 1), slots[-1]).view_as(score)
-            score = self.norm_decoded(score)
-        guesses = [Guess(self._logits(score, features.points, belief), belief)]
+            scene = scene._replace(score=self.norm_decoded(score))
+        guesses = [Guess(self._logits(scene, belief), belief)]
         for _ in range(self.config.refinements):
             belief = self._refine(features, question.remaining, guesses[-1])
-            guesses.append(Guess(self._logits(score, features.points, belief), belief))
+            guesses.append(Guess(self._logits(scene, belief), belief))
         return guesses, tuple(slots)
 
     def summary(self, pool: Tensor, members: Tensor, n_points: Tensor) -> Tensor:
@@ -203,32 +149,41 @@ class AMCPNetwork(nn.Module):
         # Weighted by its share, so that the sum stays bounded however many clusters there are.
         return share * self.summarise(torch.cat([mean, _log(share)], -1))
 
-    def _features(self, points: Tensor, encoded: Tensor) -> Features:
+    def _n_landmarks(self, n_points: int) -> int:
+        """As many as are wanted, or as there are points; an exported graph takes any number."""
+        if torch.compiler.is_exporting():
+            return self.config.landmarks
+        return min(self.config.landmarks, n_points)
+
+    def _features(
+        self, points: Tensor, encoded: Tensor, near: Tensor | None, walks: Walks | None
+    ) -> Features:
         encoded = self.norm_encoded(encoded)
         if self.config.proposal == "anchor":
             promise = self.promise(encoded.detach())  # it judges the encoding, it must not bend it
         else:
             promise = encoded.new_zeros(*encoded.shape[:2], 1)
         pool, key = self.proposal_maps(encoded).chunk(2, -1)
-        return Features(points[..., : self.located], self.score_map(encoded), pool, key, promise)
+        place = points[..., : self.located]
+        return Features(place, self.score_map(encoded), pool, key, promise, near, walks)
 
-    def _read_score(self, points: Tensor, slots: Sequence[Tensor]) -> Tensor:
-        """The score of any points (B, M, D) against kept slots: (B, 1, M, W)."""
-        encoded: Tensor = self.embed(points)
-        for block, kept in zip(self.encoder, slots, strict=True):
-            encoded = block.read(encoded, kept)
-        score: Tensor = self.score_map(self.norm_encoded(encoded))
-        return score[:, None]
+    def _embed(self, points: Tensor, near: Tensor | None, ground: Ground | None) -> Tensor:
+        """Points (B, N, D) one by one, with what the landmarks near them tell: (B, N, C)."""
+        seen = [self.waves(points)]
+        if near is not None and ground is not None:
+            seen.append(near @ ground.news)
+        embedded: Tensor = self.embed(torch.cat(seen, -1))
+        return embedded
 
-    def _anchor(self, promise: Tensor, refused: Tensor, mask: Tensor) -> Tensor:
-        """The point to start from: the most promising one that no cluster nearly took.
+    def _anchors(self, promise: Tensor, refused: Tensor, mask: Tensor) -> Tensor:
+        """The points to start from, by their promise and by whether a cluster nearly took them.
 
-        promise and refused (B, N, 1), mask (B, N) -> weights (B, 1, N) that sum to one.
+        promise and refused (B, N, 1), mask (B, N) -> weights (B, A, N) that sum to one.
         """
         outlook = torch.where(mask, (logsigmoid(promise) + refused)[..., 0], -torch.inf)
-        best = all_points_max(outlook.amax(1, keepdim=True))
-        chosen = (mask & (outlook == best)).to(promise)  # equal ones share
-        return (chosen / count_points(chosen)[:, None].clamp_min(1))[:, None]
+        if self.config.proposals > 1:
+            return spread_anchors(outlook, mask, self.config.proposals)
+        return best_anchor(outlook, mask)
 
     def _query(self, features: Features, question: Question) -> Tensor:
         """What the proposal looks for: (B, A, W)."""
@@ -260,53 +215,66 @@ class AMCPNetwork(nn.Module):
         mean = all_points_sum(place @ features.points)
         deviation = (features.points[:, None] - mean[:, :, None]).square()  # (B, A, N, D)
         spread = all_points_sum((place[..., None] * deviation).sum(2))
-        return self._place(phi, mean, (spread + 1e-3).sqrt(), "first_offset")
+        walked = self._walk(features, question.anchor)
+        return self._place(phi, mean, (spread + 1e-3).sqrt(), walked, "first_offset")
 
     def _refine(self, features: Features, remaining: Tensor, guess: Guess) -> Belief:
         """One more look: pool the points by their memberships, move phi and the moments."""
         weight = guess.logits.sigmoid() * remaining  # (B, A, N)
         mass = all_points_sum(weight.sum(2, keepdim=True))
         pooled = all_points_sum(weight @ features.pool) / (mass + 1e-3)
-        phi, mean, log_scale = guess.belief
+        phi, mean, log_scale, _ = guess.belief
         points = features.points[:, None]
         new_mean, new_scale = map_moments(points, weight, mean, self.config.cluster_scale)
         share = _log(mass / count_points(remaining)[..., None].clamp_min(1))
         moved = ((new_mean - mean) * (-log_scale).exp()).clamp(-10, 10)
         news = torch.cat([phi, pooled, share, moved, new_scale.log() - log_scale], -1)
         phi = self.norm_refine(phi + self.refine(news))
-        return self._place(phi, new_mean, new_scale, "offset")
+        walked = self._walk(features, weight)
+        return self._place(phi, new_mean, new_scale, walked, "offset")
 
-    def _place(self, phi: Tensor, mean: Tensor, scale: Tensor, offset: str) -> Belief:
+    def _walk(self, features: Features, weights: Tensor) -> Tensor:
+        """Where walks from weighted points (B, A, N) lead: (B, A, L, M), else empty."""
+        if features.near is None or features.walks is None:
+            return weights.new_zeros(*weights.shape[:2], 0, 0)
+        return walk_from(weights, features.near, features.walks)
+
+    def _place(
+        self, phi: Tensor, mean: Tensor, scale: Tensor, walked: Tensor, offset: str
+    ) -> Belief:
         """The moments of the points, corrected by what phi knows better."""
         if not self.located:
-            return Belief(phi, mean, scale.log())
+            return Belief(phi, mean, scale.log(), walked)
         shift, stretch = getattr(self, offset)(phi).chunk(2, -1)
         log_scale = (scale.log() + stretch).clamp(-3.5, 4.0)  # a density that cannot explode
-        return Belief(phi, mean + shift * scale, log_scale)
+        return Belief(phi, mean + shift * scale, log_scale, walked)
 
     def _gaussian(self, belief: Belief) -> Gaussians | None:
         if not self.located:
             return None
-        return Gaussians(belief.mean.new_zeros(belief.mean.shape[:2]), *belief[1:])
+        log_weight = belief.mean.new_zeros(belief.mean.shape[:2])
+        return Gaussians(log_weight, belief.mean, belief.log_scale)
 
-    def _condition(self, score: Tensor, points: Tensor, belief: Belief) -> Tensor:
+    def _condition(self, scene: Scene, belief: Belief) -> Tensor:
         """Each point in the light of each cluster: what it looks like, and where it lies in it.
 
-        score (B, 1 or A, N, W), points (B, N, D) -> (B, A, N, W).
+        -> (B, A, N, W).
         """
         gate, shift = self.modulate(belief.phi)[:, :, None].chunk(2, -1)
-        seen = torch.addcmul(shift, score, 1 + gate)
+        seen = torch.addcmul(shift, scene.score, 1 + gate)
+        if scene.near is not None:
+            seen = seen + self.hear(nearness(scene.near, belief.walked))
         if not self.located:
             return seen
-        z = (points[:, None] - belief.mean[:, :, None]) * (-belief.log_scale).exp()[:, :, None]
-        z = z.clamp(-30, 30)
+        apart = scene.points[:, None] - belief.mean[:, :, None]
+        z = (apart * (-belief.log_scale).exp()[:, :, None]).clamp(-30, 30)
         square = z.square()
         distance = torch.log1p(square.sum(-1, keepdim=True))
         place = [z / (1 + z.abs() / 4), -square / (1 + square / 8), distance]
         return seen + self.place(torch.cat(place, -1))
 
-    def _logits(self, score: Tensor, points: Tensor, belief: Belief) -> Tensor:
-        hidden = self.read(self._condition(score, points, belief))
+    def _logits(self, scene: Scene, belief: Belief) -> Tensor:
+        hidden = self.read(self._condition(scene, belief))
         return self.membership(hidden)[..., 0]
 
     def _density(self, features: Features, belief: Belief) -> Tensor:

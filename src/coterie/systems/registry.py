@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from coterie.systems.amcp import AMCP
-from coterie.systems.amcp_network import AMCPConfig
+from coterie.systems.amcp_config import AMCPConfig
 from coterie.systems.dac import DAC, DACConfig
 
 SYSTEMS: dict[str, tuple[type[nn.Module], type]] = {

@@ -6,6 +6,7 @@ from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.data.priors.warped import WarpedGaussians
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.studies import RECIPES as AMCP_STUDIES
+from coterie.training.universal import AMCP_UNIVERSAL
 
 DAC_MOG2D = Recipe(
     name="dac-mog2d",
@@ -73,6 +74,7 @@ AMCP_WARPED2D = replace(
     name="amcp-warped2d",
     settings={**ANCHORED, "k_max": 12, "width": 128, "density": "none"},
     prior=WarpedGaussians(n_max=1000, k_max=12),
+    training=replace(AMCP_MOG2D_WIDE.training, steps=60_000),
     trained_on="2-D mixtures of up to 12 warped Gaussians, 300 to 1,000 points (DAC, eq. 16)",
 )
 
@@ -105,6 +107,7 @@ PRESETS: dict[str, Recipe] = {
         AMCP_MOG2D,
         AMCP_MOG2D_WIDE,
         AMCP_WARPED2D,
+        AMCP_UNIVERSAL,
         *AMCP_STUDIES,
     )
 }

@@ -10,6 +10,7 @@ from coterie.data.batch import SetBatch
 from coterie.data.episodes import drop_clusters
 from coterie.data.folder import LabelledFolder
 from coterie.encoders.tabular import Scaling
+from coterie.weights.format import CONTEXT_SIZE
 
 
 class Prior(Protocol):
@@ -45,7 +46,8 @@ class Recipe:
 
     partly_filtered: how many of the sets have lost some of their clusters, as after some steps;
     stray_points: up to which share of the points of a lost cluster stays behind;
-    scaling: how the columns of a table are to become those that the prior draws (`fit_columns`).
+    scaling: how the columns of a table are to become those that the prior draws (`fit_columns`);
+    context_size: how many points of a set the trained network is to look at, if it is not told.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Recipe:
     stray_points: float = 0.0
     trained_on: str = ""
     scaling: Scaling = "none"
+    context_size: int = CONTEXT_SIZE
 
     def __post_init__(self) -> None:
         known = self.settings.get("k_max", self.prior.k_max)

@@ -1,10 +1,11 @@
 """The one training loop.
 
-Every random number of a step comes from a generator seeded by (seed, step, rank), so a run that was
-killed and resumed takes the same steps as one that was not.
+Every random number of a step comes from generators seeded by (seed, step, rank), one for the sets
+and one for what is asked about them, so a run that was killed and resumed takes the same steps as
+one that was not, and the sets of the next step can be drawn while the network learns from these.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ from coterie.systems.registry import build
 from coterie.training.callbacks import Checkpoints, Progress, Schedule, require_finite
 from coterie.training.checkpoint import load_checkpoint
 from coterie.training.recipe import Recipe
+from coterie.training.recording import Recording
 from coterie.weights.format import make_card, save_system
 
 CHECKPOINT = "checkpoint.safetensors"
 WEIGHTS = "weights.safetensors"
-WARM_UP_CALLS = 4  # enough for the optimiser and compiled kernels to find their memory
 
 
 def train(
@@ -57,11 +58,10 @@ def train(
         capturable=capture,
     )
     objective, optimizer = fabric.setup(objective, optimizer)
-    generator = torch.Generator(fabric.device)
+    sets, questions = (torch.Generator(fabric.device) for _ in range(2))
 
-    def update() -> Tensor:
-        batch = recipe.sample(generator)
-        loss: Tensor = objective(batch.points, batch.mask, batch.labels, generator)
+    def learn(batch: SetBatch) -> Tensor:
+        loss: Tensor = objective(batch.points, batch.mask, batch.labels, questions)
         optimizer.zero_grad()
         fabric.backward(loss)
         fabric.clip_gradients(
@@ -70,15 +70,31 @@ def train(
         optimizer.step()
         return loss.detach()
 
+    def seed(generator: Generator, step: int) -> None:
+        generator.manual_seed(step_seed(config.seed, step, fabric.global_rank))
+
+    def update(step: int) -> Tensor:
+        seed(sets, step)
+        seed(questions, ~step)
+        return learn(recipe.sample(sets))
+
     if capture:
-        update = _captured(update, generator)
+        recorded = Recording(lambda: recipe.sample(sets), learn, (sets, questions))
+
+        def update(step: int) -> Tensor:
+            if recorded.batch is None:
+                seed(sets, step)
+                recorded.begin()
+            seed(sets, step + 1)
+            seed(questions, ~step)
+            return recorded.replay()
+
     first = _resume(folder / CHECKPOINT, recipe, system, optimizer) if resume else 0
     objective.train()
     with _fast_kernels(fabric.device), _compiled(system, config.compile and on_gpu):
         for step in range(first, config.steps):
             fabric.call("before_step", step, optimizer)
-            generator.manual_seed(step_seed(config.seed, step, fabric.global_rank))
-            loss = update()
+            loss = update(step)
             progress = Progress(step + 1, config.steps, loss, system, optimizer, fabric.global_rank)
             fabric.call("on_step", progress)
     system.eval()
@@ -88,6 +104,7 @@ def train(
             system,
             trained_on=recipe.trained_on,
             scaling=recipe.scaling,
+            context_size=recipe.context_size,
             recipe=recipe.describe(),
         )
         save_system(folder / WEIGHTS, system, card)
@@ -98,36 +115,6 @@ def train(
 def step_seed(seed: int, step: int, rank: int) -> int:
     """The seed of one step: the same for a resumed run, different on every rank."""
     return int(((seed * 1_000_003 + step) * 1_009 + rank) % (2**63))
-
-
-def _captured(update: Callable[[], Tensor], generator: Generator) -> Callable[[], Tensor]:
-    """The update as a CUDA graph: a few calls as they are, then one recording, replayed ever after.
-
-    A step of small sets is hundreds of kernels of some microseconds, which a GPU runs faster than
-    Python can start them. The generator is registered with the graph, so that seeding it before a
-    replay decides the numbers drawn inside.
-    """
-    graph, calls = torch.cuda.CUDAGraph(), 0
-    aside = torch.cuda.Stream()
-    loss: Tensor
-
-    def call() -> Tensor:
-        nonlocal calls, loss
-        calls += 1
-        if calls <= WARM_UP_CALLS:
-            aside.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(aside):
-                loss = update()
-            torch.cuda.current_stream().wait_stream(aside)
-            return loss
-        if calls == WARM_UP_CALLS + 1:
-            graph.register_generator_state(generator)
-            with torch.cuda.graph(graph):
-                loss = update()
-        graph.replay()
-        return loss.clone()
-
-    return call
 
 
 class _Objective(nn.Module):

@@ -19,6 +19,7 @@ from coterie.encoders.tabular import Scaling
 from coterie.systems.registry import build, settings_of
 
 FORMAT_VERSION = 1
+CONTEXT_SIZE = 10_000
 
 
 class WeightsError(ValueError):
@@ -30,7 +31,8 @@ class Card:
     """What a weights file says of itself.
 
     system, settings: build the network again; trained_on: the prior in words; provenance: preset,
-    seed, steps and the like; scaling: how the network's input is made of a table (`fit_columns`).
+    seed, steps and the like; scaling: how the network's input is made of a table (`fit_columns`);
+    context_size: how many points at most the clusters are found on, unless somebody wants more.
     """
 
     system: str
@@ -38,6 +40,7 @@ class Card:
     trained_on: str = ""
     provenance: dict[str, Any] = field(default_factory=dict)
     scaling: Scaling = "none"
+    context_size: int = CONTEXT_SIZE
 
     @property
     def columns(self) -> int:
@@ -113,10 +116,16 @@ def load_system(path: Path, **changes: Any) -> tuple[nn.Module, Card]:
 
 
 def make_card(
-    system: Any, *, trained_on: str = "", scaling: Scaling = "none", **provenance: Any
+    system: Any,
+    *,
+    trained_on: str = "",
+    scaling: Scaling = "none",
+    context_size: int = CONTEXT_SIZE,
+    **provenance: Any,
 ) -> Card:
     """The card of a system in memory."""
-    return Card(system.name, settings_of(system), trained_on, dict(provenance), scaling)
+    settings = settings_of(system)
+    return Card(system.name, settings, trained_on, dict(provenance), scaling, context_size)
 
 
 def _card(path: Path, header: dict[str, Any]) -> Card:

@@ -6,6 +6,7 @@ import pytest
 
 from coterie.data.tables import delimited
 from coterie.data.tables.labelled import (
+    Sizes,
     label_rows,
     refuse_labelled,
     refuse_other_format,
@@ -107,3 +108,12 @@ def test_a_link_stays_a_link(tmp_path):
 def test_a_device_is_written_and_not_replaced():
     with replacing(Path("/dev/null")) as part:
         assert part == Path("/dev/null")
+
+
+def test_noise_is_counted_apart():
+    sizes = Sizes(3)
+    sizes.add(np.array([2, -1, 0, 2]), np.array([0.5, 0.0, 1.0, 0.75]))
+    sizes.add(np.array([-1, -1]), np.zeros(2))
+    assert sizes.counts.tolist() == [1, 0, 2]
+    assert sizes.confidence.tolist() == [1.0, 0.0, 1.25]
+    assert sizes.noise == 3

@@ -30,10 +30,13 @@ class Universal:
     k_max: int = 32
     columns: int = 16
     shares: tuple[tuple[str, float], ...] = (
-        ("blobs", 0.3),
-        ("images", 0.15),
-        ("scenes", 0.35),
-        ("regions", 0.2),
+        ("blobs", 0.30),
+        ("images", 0.13),
+        ("scenes", 0.27),
+        ("regions", 0.12),
+        ("territories", 0.07),
+        ("roads", 0.06),
+        ("enclosures", 0.05),
     )
     noise: float = 0.15
     tables: float = 0.3

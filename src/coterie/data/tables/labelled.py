@@ -19,17 +19,19 @@ Assign = Callable[
 
 
 class Sizes:
-    """How many rows each cluster has, and the sum of their confidence."""
+    """How many rows each cluster has, the sum of their confidence, and how many rows have none."""
 
     def __init__(self, n_clusters: int) -> None:
         self.counts = np.zeros(n_clusters, dtype=np.intp)
         self.confidence = np.zeros(n_clusters)
+        self.noise = 0
 
     def add(self, labels: NDArray[np.intp], confidence: NDArray[np.float64]) -> None:
-        """Count some rows."""
-        k = len(self.counts)
-        self.counts += np.bincount(labels, minlength=k)
-        self.confidence += np.bincount(labels, confidence, minlength=k)
+        """Count some rows; a label of -1 is noise."""
+        k, inside = len(self.counts), labels >= 0
+        self.counts += np.bincount(labels[inside], minlength=k)
+        self.confidence += np.bincount(labels[inside], confidence[inside], minlength=k)
+        self.noise += int((~inside).sum())
 
 
 def label_rows(

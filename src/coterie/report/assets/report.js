@@ -36,8 +36,9 @@
     ring.setAttribute("cy", rows.y[i]);
     const list = document.createElement("dl");
     const say = (name, value) => list.append(part("dt", name), part("dd", value));
-    say("cluster", rows.cluster[i]);
-    say("confidence", rows.confidence[i].toFixed(3));
+    const noise = rows.cluster[i] < 0;
+    say("cluster", noise ? "none: noise" : rows.cluster[i]);
+    if (!noise) say("confidence", rows.confidence[i].toFixed(3));
     for (const column of rows.columns) say(column.name, column.cells[i]);
     tip.replaceChildren(part("b", "row " + rows.row[i].toLocaleString("en")), list);
     place(i);

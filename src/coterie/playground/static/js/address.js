@@ -40,7 +40,7 @@ export class Address {
 
   async #show(found) {
     const { gallery, presets } = this;
-    const start = gallery.methods.find((method) => method.default) ?? gallery.methods[0];
+    const start = gallery.methods.find((method) => method.initial) ?? gallery.methods[0];
     gallery.choose(found ? found.methods : [start.name]);
     if (!found || found.preset) {
       if (found) presets.choose(found.preset.name, found.preset);
