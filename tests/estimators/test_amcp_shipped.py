@@ -34,6 +34,7 @@ def easy(k: int, seed: int = 0):
 
 @pytest.mark.filterwarnings("ignore:the network reads:UserWarning")
 @parametrize_with_checks([AMCP(), AMCP("amcp-mog2d"), AMCP("amcp-mog2d", consolidate=False)])
+@pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 

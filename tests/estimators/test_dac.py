@@ -21,6 +21,7 @@ BOTH = pytest.mark.parametrize("consolidate", [True, False])
 
 @pytest.mark.filterwarnings("ignore:the network reads 2 columns:UserWarning")
 @parametrize_with_checks([DAC(), DAC(consolidate=False)])
+@pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
@@ -138,10 +139,12 @@ def test_too_many_columns_are_projected_with_a_warning(blobs):
 
 @pytest.mark.parametrize("rows", [1, 2, 40])
 @pytest.mark.filterwarnings("ignore:the network reads 2 columns:UserWarning")
+@pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")
 def test_equal_points_of_many_columns_are_a_cluster(rows):
     assert DAC().fit(np.full((rows, 5), 0.1)).n_clusters_ == 1
 
 
+@pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")
 def test_integers(blobs):
     whole = np.rint(10 * blobs.points)
     assert (DAC().fit_predict(whole.astype(int)) == DAC().fit_predict(whole)).all()
@@ -191,6 +194,7 @@ def test_huge_values_are_refused(blobs, size):
         DAC().fit(wrong)
 
 
+@pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")
 def test_large_values_are_not(blobs):
     assert np.isfinite(DAC().fit(1e14 * blobs.points).probabilities_).all()
 

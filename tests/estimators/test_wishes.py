@@ -39,6 +39,7 @@ def crowd(seed=0):
 
 @pytest.mark.filterwarnings("ignore:the network reads 2 columns:UserWarning")
 @parametrize_with_checks([coterie.AMCP("amcp-warped2d", n_clusters=(1, 4), noise=True)])
+@pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
@@ -145,6 +146,7 @@ def test_fewer_rows_that_differ_than_clusters_are_refused(kind, rows, k):
 
 @ALL
 @pytest.mark.parametrize("rows", [[[0.0, 0.0]], [[0.0, 0.0], [3.0, 1.0]] * 4, np.eye(2) * 1e-30])
+@pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")
 def test_as_many_clusters_as_rows_that_differ(kind, rows):
     distinct = len(np.unique(rows, axis=0))
     found = model(kind, n_clusters=distinct).fit(rows)

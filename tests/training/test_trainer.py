@@ -183,6 +183,7 @@ def test_the_sets_of_a_step_and_the_questions_about_them_have_seeds_of_their_own
     prior = type(recipe.prior)
     monkeypatch.setattr(AMCP, "loss", listening("questions", AMCP.loss))
     monkeypatch.setattr(prior, "sample", listening("sets", prior.sample))
+    monkeypatch.setattr("coterie.training.trainer.sizes_of", lambda prior: None)  # for the card
     train(anchored(recipe), tmp_path, accelerator="cpu")
     steps = range(recipe.training.steps)
     assert [seed for seed, _ in heard["sets"]] == [step_seed(0, step, 0) for step in steps]

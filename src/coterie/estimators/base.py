@@ -34,6 +34,7 @@ from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.inference.result import NOISE
 from coterie.inference.wishes import Wishes
 from coterie.weights.catalogue import open_model
+from coterie.weights.familiar import unfamiliar
 
 
 class AmortizedClusterer(
@@ -94,9 +95,10 @@ class AmortizedClusterer(
             groups=None if self._encoding is None else self._encoding.groups,
             random_state=random_state,
         )
+        points = MappedTable(table, self._columns)
         outcome = cluster_points(
             network,  # type: ignore[arg-type]
-            MappedTable(table, self._columns),
+            points,
             replace(self._inference(), context_size=context_size),
             random_state,
             columns=min(table.shape[1], card.columns),
@@ -107,7 +109,8 @@ class AmortizedClusterer(
             sample=sample,
         )
         projected = _projected(table.shape[1], card.columns)
-        notes = (*said, *projected, *outcome.clustering.warnings)
+        strange = unfamiliar(points[: card.context_size], card.sizes)
+        notes = (*said, *projected, *strange, *outcome.clustering.warnings)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
         self._rule, self._noise = outcome.rule, outcome.noise

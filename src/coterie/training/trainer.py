@@ -21,6 +21,7 @@ from coterie.training.callbacks import Checkpoints, Progress, Schedule, require_
 from coterie.training.checkpoint import load_checkpoint
 from coterie.training.recipe import Recipe
 from coterie.training.recording import Recording
+from coterie.weights.familiar import sizes_of
 from coterie.weights.format import make_card, save_system
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -105,6 +106,7 @@ def train(
             trained_on=recipe.trained_on,
             scaling=recipe.scaling,
             context_size=recipe.context_size,
+            sizes=sizes_of(recipe.prior) if recipe.scaling == "none" else None,
             recipe=recipe.describe(),
         )
         save_system(folder / WEIGHTS, system, card)

@@ -7,7 +7,7 @@ what input the network was trained on, and where the weights come from.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from coterie.encoders.tabular import Scaling
 from coterie.systems.registry import build, settings_of
+from coterie.weights.familiar import Span
 
 FORMAT_VERSION = 1
 CONTEXT_SIZE = 10_000
@@ -32,7 +33,8 @@ class Card:
 
     system, settings: build the network again; trained_on: the prior in words; provenance: preset,
     seed, steps and the like; scaling: how the network's input is made of a table (`fit_columns`);
-    context_size: how many points at most the clusters are found on, unless somebody wants more.
+    context_size: how many points at most the clusters are found on, unless somebody wants more;
+    sizes: of the sets in training, where the network reads columns as they are.
     """
 
     system: str
@@ -41,6 +43,7 @@ class Card:
     provenance: dict[str, Any] = field(default_factory=dict)
     scaling: Scaling = "none"
     context_size: int = CONTEXT_SIZE
+    sizes: Span | None = None
 
     @property
     def columns(self) -> int:
@@ -121,15 +124,17 @@ def make_card(
     trained_on: str = "",
     scaling: Scaling = "none",
     context_size: int = CONTEXT_SIZE,
+    sizes: Span | None = None,
     **provenance: Any,
 ) -> Card:
     """The card of a system in memory."""
     settings = settings_of(system)
-    return Card(system.name, settings, trained_on, dict(provenance), scaling, context_size)
+    return Card(system.name, settings, trained_on, dict(provenance), scaling, context_size, sizes)
 
 
 def _card(path: Path, header: dict[str, Any]) -> Card:
     try:
-        return Card(**header["card"])
+        card = Card(**header["card"])
+        return card if card.sizes is None else replace(card, sizes=Span(*card.sizes))
     except (KeyError, TypeError) as error:
         raise WeightsError(f"{path} has no readable card: {error}") from error
