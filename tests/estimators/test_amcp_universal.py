@@ -114,11 +114,11 @@ def test_sixteen_columns_are_read_as_they_are_and_more_are_told():
         coterie.AMCP().fit(points)
 
 
-def test_it_tells_more_of_its_own_sets_than_chance():
-    # Many of these sets overlap beyond recovery, so the bound is far below one.
+def test_it_knows_most_of_its_own_sets():
+    # Some of these sets overlap beyond recovery; the mean was 0.76 when this was written.
     batch = preset("amcp-universal").prior.sample(12, Generator().manual_seed(2026))
     scores = []
     for points, labels, mask in zip(batch.points, batch.labels, batch.mask, strict=True):
         known = labels[mask] >= 0
         scores.append(ari(labels[mask][known], labels_of(points[mask].numpy())[known]))
-    assert np.mean(scores) > 0.4, scores
+    assert np.mean(scores) > 0.7, scores

@@ -74,21 +74,21 @@ def train(
     def seed(generator: Generator, step: int) -> None:
         generator.manual_seed(step_seed(config.seed, step, fabric.global_rank))
 
+    def draw() -> SetBatch:
+        return recipe.sample(sets)
+
+    recording = Recording(draw, learn, (sets, questions)) if capture else None
+
     def update(step: int) -> Tensor:
-        seed(sets, step)
         seed(questions, ~step)
-        return learn(recipe.sample(sets))
-
-    if capture:
-        recorded = Recording(lambda: recipe.sample(sets), learn, (sets, questions))
-
-        def update(step: int) -> Tensor:
-            if recorded.batch is None:
-                seed(sets, step)
-                recorded.begin()
-            seed(sets, step + 1)
-            seed(questions, ~step)
-            return recorded.replay()
+        if recording is None:
+            seed(sets, step)
+            return learn(draw())
+        if recording.batch is None:
+            seed(sets, step)
+            recording.begin()
+        seed(sets, step + 1)
+        return recording.replay()
 
     first = _resume(folder / CHECKPOINT, recipe, system, optimizer) if resume else 0
     objective.train()
