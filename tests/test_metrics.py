@@ -26,6 +26,11 @@ def test_accuracy_is_the_best_one_to_one_matching(k_true, k):
     assert metrics.accuracy(true, found) == pytest.approx(best)
 
 
+def test_points_outside_the_matching_are_wrong():
+    right = metrics.rightly_clustered([7, 7, 7, 5, 5, 9], [0, 0, 1, 1, 1, 1])
+    assert right.tolist() == [True, True, False, True, True, False]
+
+
 def test_unmatched_clusters_are_errors():
     assert metrics.accuracy([0, 0, 0, 0], [0, 0, 1, 2]) == 0.5
     assert metrics.accuracy([0, 0, 1, 2], [0, 0, 0, 0]) == 0.5

@@ -66,6 +66,58 @@ def test_every_set_has_a_line(render):
     assert lines[3] == "| s1 | 9 | 2 | 4 | 0.40 (3) | 0.70 (3) |"
 
 
+@pytest.fixture
+def families(render, tmp_path):
+    """The script, with results of two families as well."""
+    one, other = method("mine", 0.4), method("spectral", 0.7, told_k=True)
+    for each in (one, other):
+        each["kinds"] = {"roads": each["all"], "blobs": each["all"]}
+        each["measured"] = ["2026-01-03"]
+    ceiling = {"mean": 0.9, "standard_error": 0.02}
+    margin = {"mean": -0.1, "standard_error": 0.03}
+    beside = {"best_peer": "HDBSCAN", "over_best_peer": ceiling, "over_ceiling": margin}
+    data = json.loads((tmp_path / "benchmarks/results/tables.json").read_text()) | {
+        "methods": [one, other],
+        "ceiling": {"all": ceiling, "kinds": {"roads": ceiling, "blobs": ceiling}},
+        "margins": {"mine": {"roads": beside}},
+    }
+    (tmp_path / "benchmarks/results/families.json").write_text(json.dumps(data))
+    return lambda mark: render["rendered"](f"<!-- results {mark} -->\n<!-- end -->").splitlines()
+
+
+def test_families_have_a_column_each_and_the_ceiling_comes_last(families):
+    lines = families("families")
+    assert lines[1].startswith("|  | ARI | roads | blobs | NMI |")
+    assert lines[3].startswith("| spectral † | 0.700 ± 0.010 | 0.700 | 0.700 |")
+    assert lines[5] == "| ceiling | 0.900 ± 0.020 | 0.900 | 0.900 |  |  |  |  |  |"
+    assert {line.count("|") for line in lines[1:6]} == {lines[1].count("|")}
+
+
+def test_k_and_margins_of_the_families_have_tables_of_their_own(families):
+    lines = families("families:k")
+    assert lines[1:4:2] == ["|  | roads | blobs |", "| spectral † | 25%, 100% | 25%, 100% |"]
+    lines = families("families:margins")
+    assert lines[3] == "| mine | roads | HDBSCAN | 0.900 ± 0.020 | -0.100 ± 0.030 |"
+
+
+def test_calibration_has_a_line_for_each_family_of_each_model(render, tmp_path):
+    found = {"points": 1200, "confidence": 0.9, "right": 0.8, "ece": 0.15, "bins": []}
+    data = {
+        "command": "coterie bench calibration",
+        "date": "2026-01-03T10:00",
+        "sets_of_each_family": 4,
+        "n_bins": 15,
+        "models": {"mine": {"roads": found, "all": found}},
+    }
+    (tmp_path / "benchmarks/results/calibration.json").write_text(json.dumps(data))
+    lines = render["rendered"]("<!-- results calibration -->\n<!-- end -->").splitlines()
+    assert lines[3] == "| mine | roads | 1,200 | 0.900 | 0.800 | 0.150 |"
+    assert lines[4].startswith("| mine | all |")
+    assert lines[6] == (
+        "`coterie bench calibration`: 4 sets of each family, 15 bins, noise not scored; 2026-01-03."
+    )
+
+
 def test_a_training_run_is_told_step_by_step(render, tmp_path):
     line = json.dumps({"step": 1400, "ari": 0.51, "k_mae": 1})
     (tmp_path / "benchmarks/results/run.jsonl").write_text(line + "\n")

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import (
     adjusted_rand_score,
@@ -19,9 +19,16 @@ from coterie.functional.partitions import one_hot
 
 def accuracy(labels_true: ArrayLike, labels: ArrayLike) -> float:
     """ACC: share of points in the best one-to-one matching; unmatched clusters are errors."""
-    table = contingency_matrix(labels_true, labels)
-    rows, columns = linear_sum_assignment(-table)
-    return float(table[rows, columns].sum() / table.sum())
+    return float(rightly_clustered(labels_true, labels).mean())
+
+
+def rightly_clustered(labels_true: ArrayLike, labels: ArrayLike) -> NDArray[np.bool_]:
+    """Which points (n,) are in the cluster that the best one-to-one matching gives their own."""
+    truth, found = (np.unique(each, return_inverse=True)[1] for each in (labels_true, labels))
+    table = contingency_matrix(truth, found)
+    matched = np.zeros(table.shape, dtype=bool)
+    matched[linear_sum_assignment(-table)] = True
+    return matched[truth, found]
 
 
 def nmi(labels_true: ArrayLike, labels: ArrayLike) -> float:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,8 @@ from coterie.bench.mog import mog_setting
 from coterie.bench.sets import draw_sets
 from coterie.estimators.amcp import AMCP
 from coterie.estimators.dac import DAC
+from coterie.weights.catalogue import find
+from coterie.weights.format import load_system, save_system
 
 RAW = "{}, as the network says"
 ESTIMATORS = pytest.mark.parametrize(
@@ -61,6 +64,16 @@ def test_files_of_the_same_name_are_told_apart(small_amcp, tmp_path):
     other.write_bytes(Path(small_amcp).read_bytes())
     names = [method.name for method in ours([small_amcp, other])]
     assert len(set(names)) == 4
+
+
+def test_samples_of_large_sets_are_the_same_in_every_run(tmp_path):
+    system, card = load_system(find("amcp-warped2d"))
+    path = tmp_path / "sampling.safetensors"
+    save_system(path, system, replace(card, context_size=30))
+    points = np.random.default_rng(0).normal(size=(600, 2)).astype(np.float32)
+    answers = [method.cluster(points).labels for _ in range(3) for method in ours([path])]
+    np.testing.assert_array_equal(answers[0], answers[1])
+    np.testing.assert_array_equal(answers[0], answers[2])
 
 
 def test_details_name_the_weights():

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coterie.data.suite import FILE, read_suite
+from coterie.data.suite import FILE, numbered, read_suite
 
 
 @pytest.fixture
@@ -47,6 +47,11 @@ def test_a_file_without_sets_is_named(tmp_path):
     np.savez(tmp_path / FILE, other=np.zeros(3))
     with pytest.raises(ValueError, match=f"{FILE} holds no sets"):
         read_suite(tmp_path / FILE)
+
+
+def test_clusters_are_numbered_without_holes():
+    labels = np.array([5, -1, 2, 5, 9])
+    assert numbered(labels, clustered=labels >= 0).tolist() == [1, -1, 0, 1, 2]
 
 
 @pytest.mark.data

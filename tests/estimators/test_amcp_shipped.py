@@ -55,6 +55,20 @@ def test_finds_the_clusters_of_an_easy_set(k, consolidate):
     assert model.predict(CENTRES[:k]).tolist() == list(range(k))[::-1]  # the largest is first
 
 
+@pytest.mark.parametrize(
+    ("name", "consolidate", "n_seen"),
+    [("amcp-mog2d", True, 200), ("amcp-mog2d", False, 300), ("amcp-warped2d", True, 300)],
+)
+def test_a_network_that_only_proposes_takes_a_glance(name, consolidate, n_seen):
+    points, labels = easy(4)
+    points, labels = points[:300], labels[:300]
+    model = coterie.AMCP(name, consolidate=consolidate).fit(points)
+    assert len(model.trace_[0].offered) == n_seen
+    assert len(model.labels_) == len(points)
+    if name == "amcp-mog2d":
+        assert ari(labels, model.labels_) == 1
+
+
 @pytest.mark.parametrize("name", SPECIALISTS)
 def test_a_model_clusters_what_it_was_trained_on(name):
     batch = preset(name).prior.sample(8, Generator().manual_seed(2026))
@@ -98,7 +112,7 @@ def in_one_piece(kind: str):
 @example(chunk_size=1)
 @settings(max_examples=8)
 def test_chunks_of_any_size_give_the_same_labels(kind, chunk_size):
-    expected, rule, _ = in_one_piece(kind)
+    expected, rule, *_ = in_one_piece(kind)
     found = in_chunks(kind, chunk_size).clustering
     assert type(rule) is RULES[kind][2]
     assert (found.labels == expected.labels).all()

@@ -41,7 +41,7 @@ WALKING = {
 
 
 # Seeds whose networks find several clusters, although they have learnt nothing.
-@pytest.fixture(scope="module", params=[(SMALL, 11), (WALKING, 5)], ids=["small", "walking"])
+@pytest.fixture(scope="module", params=[(SMALL, 11), (WALKING, 32)], ids=["small", "walking"])
 def small(request, tmp_path_factory):
     """The graphs of untrained networks that have between them every part that a step can have."""
     folder = tmp_path_factory.mktemp("small")

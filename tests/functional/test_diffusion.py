@@ -57,7 +57,7 @@ class Heard(NamedTuple):
 
 def hear(points: Tensor, mask: Tensor, n_landmarks: int, start: Tensor) -> Heard:
     """Walks from one point of each set, start (B,)."""
-    ground, _, walks = survey(points, mask, n_landmarks)
+    _, ground, _, walks = survey(points, mask, n_landmarks)
     near = torch.where(mask[..., None], reach(points, ground), 0.0)
     weights = torch.zeros(mask.shape, dtype=points.dtype).scatter(1, start[:, None], 1.0)
     weights = torch.where(mask, weights, 0.0)[:, None]
@@ -141,7 +141,7 @@ def walks_by_hand(points: Tensor) -> tuple[list[np.ndarray], list[np.ndarray], l
 def test_walks_are_the_powers_of_one_step(n_landmarks):
     points = normal(20, 2)
     points = points[points[:, 0].argsort()]  # the order of the landmarks
-    ground, _, walks = survey(points[None], torch.ones(1, 20).bool(), n_landmarks)
+    _, ground, _, walks = survey(points[None], torch.ones(1, 20).bool(), n_landmarks)
     units, affinities, powers = walks_by_hand(points)
     there = slice(0, 20)
     assert walks.ends.shape == (1, N_SCALES, n_landmarks, n_landmarks)
@@ -160,7 +160,7 @@ def test_walks_are_the_powers_of_one_step(n_landmarks):
 
 def test_nothing_leads_to_a_missing_landmark_or_away_from_it():
     points = normal(1, 5, 2)
-    ground, _, walks = survey(points, everyone(points), 9)
+    _, ground, _, walks = survey(points, everyone(points), 9)
     assert not walks.ends[:, :, 5:].any()
     assert not walks.ends[:, :, :, 5:].any()
     assert not walks.degree[:, 5:].any()
@@ -173,7 +173,7 @@ def test_nothing_leads_to_a_missing_landmark_or_away_from_it():
 @settings(max_examples=20)
 def test_a_walk_ends_somewhere(seed, n_points, dtype):
     points = normal(1, n_points, 3, seed=seed).to(getattr(torch, dtype))
-    ground, _, walks = survey(points, everyone(points), 12)
+    _, ground, _, walks = survey(points, everyone(points), 12)
     there = min(n_points, 12)
     rows = walks.ends[0, :, :there].sum(-1)
     torch.testing.assert_close(rows, torch.ones_like(rows))
@@ -222,7 +222,7 @@ def test_a_short_walk_knows_its_neighbours_alone():
 
 def test_walks_from_everywhere_prefer_nothing():
     points = normal(2, 25, 2)
-    ground, _, walks = survey(points, everyone(points), 12)
+    _, ground, _, walks = survey(points, everyone(points), 12)
     near = reach(points, ground)
     heard = nearness(near, walk_from(torch.ones(2, 1, 25).double(), near, walks))
     torch.testing.assert_close(heard, torch.full_like(heard, math.log(1 + SMALLEST)))
@@ -230,7 +230,7 @@ def test_walks_from_everywhere_prefer_nothing():
 
 def test_what_a_point_hears_is_summed_over_landmarks():
     points, weights = normal(1, 14, 2), torch.rand(1, 3, 14, generator=seeded(0)).double()
-    ground, _, walks = survey(points, everyone(points), 6)
+    _, ground, _, walks = survey(points, everyone(points), 6)
     near = reach(points, ground)
     heard = nearness(near, walk_from(weights, near, walks))
     assert heard.shape == (1, 3, 14, N_SCALES)
@@ -246,7 +246,7 @@ def test_what_a_point_hears_is_summed_over_landmarks():
 
 def test_reach_is_a_softmax_of_distances_in_local_units():
     points = normal(1, 9, 2)
-    ground, *_ = survey(points, everyone(points), 5)
+    _, ground, *_ = survey(points, everyone(points), 5)
     others = normal(1, 4, 2, seed=1)
     apart = np.linalg.norm(others[0, :, None].numpy() - ground.landmarks[0].numpy(), axis=-1)
     weight = np.exp(-2 * (apart / ground.unit[0].numpy()) ** 2)
@@ -257,7 +257,7 @@ def test_reach_is_a_softmax_of_distances_in_local_units():
 def test_walks_that_have_forgotten_say_nothing():
     points = rings(100).expand(2, -1, -1)
     mask, which = everyone(points), torch.tensor([True, False])
-    ground, _, walks = survey(points, mask, 90)
+    _, ground, _, walks = survey(points, mask, 90)
     near = reach(points, ground)
     weights = (torch.arange(200) == 3).double().expand(2, 1, -1)
     heard, whole = (

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.inference.context import draw_context, draw_weighted_context
+from coterie.inference.context import draw_context, draw_weighted_context, evenly_spaced
 
 
 def weighted(weights, size=10_000, seed=0):
@@ -73,3 +73,14 @@ def test_a_draw_depends_on_the_random_state_alone():
 def test_nothing_at_all_is_refused():
     with pytest.raises(ValueError, match="all sample weights are zero"):
         weighted([0, 0])
+
+
+@given(n_points=st.integers(1, 500), size=st.integers(1, 500))
+def test_points_at_even_distances_stand_for_all(n_points, size):
+    rows = evenly_spaced(n_points, size)
+    assert len(rows) == min(n_points, size)
+    step = max(1.0, n_points / size)
+    gaps = np.diff(rows, prepend=-1, append=n_points)
+    assert (gaps >= 1).all()  # in their order, none twice
+    assert (abs(gaps[1:-1] - step) < 1).all()
+    assert (gaps[[0, -1]] <= step / 2 + 1).all()  # and the ends are not left out

@@ -92,7 +92,7 @@ def test_the_rule_repeats_the_labels(shipped_dac, blobs, consolidate, context_si
     # Points between the blobs as well, where the rule is in doubt.
     between = np.random.default_rng(0).uniform(-5, 6, (40, 2))
     points = np.concatenate([blobs.points, between]).astype(np.float32)
-    clustering, rule, _ = cluster_points(shipped_dac, points, config, np.random.RandomState(0))
+    clustering, rule, *_ = cluster_points(shipped_dac, points, config, np.random.RandomState(0))
     again = apply(rule, points, config.chunk_size)
     assert (again.labels == clustering.labels).all()
     np.testing.assert_allclose(again.probabilities, clustering.probabilities, atol=1e-12)
@@ -200,7 +200,7 @@ def test_every_point_is_claimed_once(shipped_dac, blobs):
 
 def test_log_likelihood_is_the_mean_over_the_points(shipped_dac, blobs):
     points = as_float32(blobs)
-    clustering, rule, _ = run(shipped_dac, points)
+    clustering, rule, *_ = run(shipped_dac, points)
     expected = rule.log_likelihood(torch.from_numpy(points)).mean()
     assert clustering.log_likelihood == pytest.approx(float(expected))
 
@@ -288,7 +288,7 @@ def test_clusters_are_numbered_by_what_their_points_count(blobs):
 def test_the_number_of_clusters_is_obeyed(shipped_dac, blobs, consolidate, k, context_size):
     settings = {"consolidate": consolidate, "context_size": context_size}
     points = as_float32(blobs)
-    clustering, rule, noise = run(shipped_dac, points, wishes=Wishes(k, k), **settings)
+    clustering, rule, noise, _ = run(shipped_dac, points, wishes=Wishes(k, k), **settings)
     assert set(clustering.labels) == set(range(k))
     assert clustering.probabilities.shape == (300, k)
     assert (apply_labels(rule, points, 41, noise=noise) == clustering.labels).all()
@@ -304,3 +304,32 @@ def test_being_stopped_is_said(blobs):
     stopped = run(Nearest(), as_float32(blobs), max_steps=2).clustering
     assert "stopped after 2 steps with 50 points left" in stopped.warnings[0]
     assert run(Nearest(), as_float32(blobs)).clustering.warnings == ()
+
+
+# A glance
+
+
+def test_at_a_glance_the_network_sees_some_points_and_the_likelihood_all(shipped_dac, blobs):
+    points = as_float32(blobs)
+    clustering, rule, *_ = run(shipped_dac, points, glance=60)
+    assert len(clustering.steps[0].offered) == 60
+    assert ari(blobs.labels, clustering.labels) == 1
+    everybody = rule.log_likelihood(torch.from_numpy(points)).mean()
+    assert clustering.log_likelihood == pytest.approx(float(everybody))
+    # Moments of all points, not of those that were looked at.
+    own = points[clustering.labels == 0].astype(np.float64)
+    np.testing.assert_allclose(rule.mixture.mean[0], own.mean(0), atol=1e-6)
+
+
+def test_a_glance_follows_the_points_and_not_their_order(shipped_dac, blobs):
+    points = as_float32(blobs)
+    order = np.random.default_rng(0).permutation(len(points))
+    one, other = (run(shipped_dac, each, glance=60).clustering for each in (points, points[order]))
+    assert (one.probabilities[order] == other.probabilities).all()
+    seen = set(map(tuple, points[one.steps[0].offered]))
+    assert seen == set(map(tuple, points[order][other.steps[0].offered]))
+
+
+def test_a_network_with_the_last_word_looks_at_all_points(shipped_dac, blobs):
+    steps = run(shipped_dac, as_float32(blobs), glance=60, consolidate=False).clustering.steps
+    assert len(steps[0].offered) == len(blobs.points)

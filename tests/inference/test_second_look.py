@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -6,10 +8,11 @@ from sklearn.datasets import make_blobs
 import coterie
 from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
+from coterie.inference import second_look
 from coterie.inference.loop import find_clusters
 from coterie.inference.second_look import WORTH_A_LENS, look_again, look_closer
 from coterie.metrics import ari
-from coterie.systems.protocol import Commit
+from coterie.systems.protocol import Commit, State, everything_remains, nothing_left
 from coterie.weights.catalogue import open_model
 
 
@@ -142,12 +145,84 @@ def test_a_handful_of_points_is_not_worth_a_lens(network, batch, merged):
     assert seen.parts == ()
 
 
-def test_blobs_that_a_crowd_hides_are_told_apart_under_the_lens():
-    X, y = make_blobs(800, 8, centers=8, cluster_std=2.0, random_state=64)
-    plain, closer = (
-        coterie.AMCP("amcp-universal", second_look=second_look, random_state=0).fit(X)
-        for second_look in (False, True)
+class InHalves:
+    """A system that sees two halves in every set, and is as sure of each as it is told."""
+
+    name = "in halves"
+    config = None
+
+    def __init__(self, *memberships: float, share: float = 0.5) -> None:
+        self.memberships, self.share = memberships, share
+
+    def start(self, batch: SetBatch) -> State:
+        return everything_remains(batch)
+
+    def step(self, state: State, generator: torch.Generator | None = None) -> Commit:
+        n_points = state.remaining.shape[1]
+        joined = torch.arange(n_points)[None] < round(self.share * n_points)
+        joined = joined ^ bool(state.commits)
+        return expecting(joined, self.memberships[len(state.commits)])
+
+    def finished(self, state: State) -> torch.Tensor:
+        return nothing_left(state)
+
+
+def expecting(joined: torch.Tensor, membership: float) -> Commit:
+    """A cluster of which the network is as sure as of each of its points."""
+    logit = float(torch.tensor(membership, dtype=torch.float64).logit())
+    return Commit(joined, torch.where(joined, logit, -torch.inf), ())
+
+
+@pytest.mark.parametrize(
+    ("whole", "first", "second", "share", "taken"),
+    [
+        (0.6, 0.9, 0.9, 0.5, True),
+        (0.85, 0.9, 0.9, 0.5, True),
+        (0.95, 0.9, 0.9, 0.5, False),  # sure enough, but less than of the whole
+        (0.6, 0.75, 0.75, 0.5, False),  # surer than of the whole, but not enough
+        (0.9, 0.99, 0.7, 0.9, True),  # 0.961: the larger part counts for more
+        (0.9, 0.7, 0.99, 0.9, False),  # 0.729
+        (0.9, 0.99, 0.7, 0.5, False),  # 0.845
+    ],
+)
+def test_parts_are_taken_where_the_network_is_surer_of_them(whole, first, second, share, taken):
+    points = torch.randn(200, 2, generator=torch.Generator().manual_seed(0))
+    seen_before = expecting(torch.arange(200)[None] < 100, whole)
+    system = InHalves(first, second, share=share)
+    (seen,) = closer(system, SetBatch.single(points), [seen_before])
+    assert [int(part.joined.sum()) for part in seen.parts] == (
+        [round(100 * share), round(100 * (1 - share))] if taken else []
     )
+    assert (seen.lens is not None) == taken
+
+
+def test_a_network_that_is_sure_of_the_whole_is_not_persuaded(network, batch, merged):
+    certain = replace(merged[1], membership_logits=8 * merged[1].membership_logits)
+    assert closer(network, batch, [merged[1]])[0].parts
+    assert not closer(network, batch, [certain])[0].parts
+
+
+def fitted(X, second_look):
+    return coterie.AMCP("amcp-universal", second_look=second_look, random_state=0).fit(X)
+
+
+# Of the first eight the network takes two for one, of the second four.
+@pytest.mark.parametrize("seed", [31, 46])
+def test_blobs_that_a_crowd_hides_are_told_apart_under_the_lens(seed):
+    X, y = make_blobs(800, 8, centers=8, cluster_std=2.0, random_state=seed)
+    plain, closer = fitted(X, False), fitted(X, True)
     assert plain.n_clusters_ < closer.n_clusters_ == 8
     assert ari(y, closer.labels_) > 0.9
     assert np.array_equal(closer.predict(X), closer.labels_)
+
+
+def test_a_blob_that_the_first_look_knew_is_left_whole(monkeypatch):
+    """One of these eight falls apart under the lens, into halves that look sure enough."""
+    X, _ = make_blobs(800, 8, centers=8, cluster_std=2.0, random_state=31)
+    careful, sureness = fitted(X, True), second_look._sureness
+
+    def of_parts_alone(parts):
+        return sureness(parts) if len(parts) > 1 else 0.0
+
+    monkeypatch.setattr(second_look, "_sureness", of_parts_alone)
+    assert careful.n_clusters_ == 8 < fitted(X, True).n_clusters_

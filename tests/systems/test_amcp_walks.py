@@ -27,8 +27,6 @@ WALKING = AMCPConfig(
     heads=2,
     frequencies=2,
     landmarks=12,
-    references=4,
-    em_steps=1,
     encoder_blocks=1,
     decoder_blocks=0,
     encode_every=0,
@@ -57,7 +55,7 @@ def taught() -> AMCP:
     """A network that has learnt a little, in float64."""
     network, prior = network_of(WALKING), MixtureOfGaussians(n_max=40, k_max=3)
     optimizer = torch.optim.Adam(network.parameters(), 3e-3)
-    for step in range(60):
+    for step in range(120):
         generator = seeded(step % 4)
         loss = network.loss(prior.sample(12, generator), generator)
         optimizer.zero_grad()

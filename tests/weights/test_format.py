@@ -44,6 +44,14 @@ def test_a_system_comes_back_with_its_weights_and_its_card(written, small_dac):
     assert card == Card("dac", asdict(small_dac.config), "toys", {"seed": 3})
 
 
+@pytest.mark.parametrize(
+    ("settings", "has_density"),
+    [({}, True), ({"density": "gaussian"}, True), ({"density": "none"}, False)],
+)
+def test_a_card_tells_whether_clusters_have_a_density(settings, has_density):
+    assert Card("amcp", settings).has_density == has_density
+
+
 def test_a_loaded_system_is_ready_for_inference(written):
     system, _ = load_system(written)
     assert not system.training

@@ -40,12 +40,15 @@ def amortized(name: str, model: AmortizedClusterer) -> Method:
 
 
 def ours(weights: Sequence[str | Path]) -> tuple[Method, ...]:
-    """Shipped models or weights files; those with a density with and without consolidation."""
+    """Shipped models or weights files; those with a density with and without consolidation.
+
+    Samples of large sets are seeded, as the peers are: the same command gives the same labels.
+    """
     methods = []
     for each in weights:
         name, card = str(each), load_card(find(each))
-        methods.append(amortized(name, clusterer(each)))
-        if card.settings.get("density") != "none":
-            raw = clusterer(each, consolidate=False)
+        methods.append(amortized(name, clusterer(each, random_state=0)))
+        if card.has_density:
+            raw = clusterer(each, consolidate=False, random_state=0)
             methods.append(amortized(f"{name}, as the network says", raw))
     return tuple(methods)

@@ -80,7 +80,7 @@ def summarise(name: str, details: str, runs: Sequence[Run]) -> Summary:
 
 
 def _summary(name: str, details: str, scores: Sequence[Scores]) -> Summary:
-    estimates = {key: _estimate([each[key] for each in scores]) for key in scores[0]}
+    estimates = {key: estimate([each[key] for each in scores]) for key in scores[0]}
     return Summary(name, details, len(scores), estimates)
 
 
@@ -94,7 +94,8 @@ def _partition_scores(truth: NDArray[np.intp], labels: NDArray[np.intp]) -> Scor
     }
 
 
-def _estimate(values: list[float]) -> Estimate:
+def estimate(values: Sequence[float]) -> Estimate:
+    """The mean of some values and its standard error."""
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
     error = None if spread is None else spread / math.sqrt(len(values))
     return Estimate(float(np.mean(values)), error)

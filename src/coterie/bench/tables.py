@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
@@ -29,6 +30,7 @@ from coterie.weights.catalogue import find
 from coterie.weights.format import load_card
 
 SHIPPED = ("amcp-universal",)
+SKLEARN = f"sklearn {sklearn.__version__}"
 WARM_UP_POINTS = 200
 
 
@@ -61,6 +63,14 @@ class Entrant:
     told_k: bool = False
 
 
+class Answered(NamedTuple):
+    """A row for each entrant, when the benchmark was started, and on what machine."""
+
+    rows: tuple[Row, ...]
+    date: str
+    machine: dict[str, Any]
+
+
 def our_entrants(weights: Sequence[str]) -> tuple[Entrant, ...]:
     """Our models as they come; one that reads columns as they are has them standardised."""
     return tuple(
@@ -70,18 +80,19 @@ def our_entrants(weights: Sequence[str]) -> tuple[Entrant, ...]:
     )
 
 
-def peer_entrants(k_limit: int) -> tuple[Entrant, ...]:
+def peer_entrants(
+    k_limit: int, prepared: Callable[[Method], Method] = standardised
+) -> tuple[Entrant, ...]:
     """The methods that choose k themselves, and the one that is told the true one."""
-    version = f"sklearn {sklearn.__version__}"
     choosing = peers(k_limit, ALL_COVARIANCES)
-    example = standardised(told_k(2))
+    example = prepared(told_k(2))
 
     def told(given: LabelledSet) -> Method:
-        return standardised(told_k(int(given.labels.max()) + 1))
+        return prepared(told_k(int(given.labels.max()) + 1))
 
     return (
-        *(_constant(standardised(method), version) for method in choosing),
-        Entrant(example.name, example.details, version, told, told_k=True),
+        *(_constant(prepared(method), SKLEARN) for method in choosing),
+        Entrant(example.name, example.details, SKLEARN, told, told_k=True),
     )
 
 
@@ -94,36 +105,62 @@ def run_tables(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> TablesReport:
-    """Run everybody on every set of the suite, but for the runs that the ledger holds.
+    """Run everybody on every set of the suite, but for the runs that the ledger holds."""
+    answered = answer_all(
+        suite,
+        our_entrants(plan.weights),
+        peer_entrants(plan.k_limit),
+        plan.threads,
+        ledger,
+        resume=resume,
+        fresh=fresh,
+        progress=progress,
+    )
+    return TablesReport(
+        plan.command, answered.date, answered.machine, plan.k_max, tuple(suite), answered.rows
+    )
 
-    It holds the peers' unless fresh; ours only to resume. progress(label, done, total) is told of
-    every set.
+
+def answer_all(
+    suite: Sequence[SuiteSet],
+    mine: Sequence[Entrant],
+    others: Sequence[Entrant],
+    threads: Sequence[int],
+    ledger: Path,
+    *,
+    resume: bool = False,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Answered:
+    """Ask every entrant about every set with each number of threads.
+
+    The ledger's runs are not done again: those of the others unless fresh, ours only to resume.
+    progress(label, done, total) is told of every set.
     """
     stopwatch, date = Stopwatch(), datetime.now(UTC).isoformat(timespec="seconds")
-    mine, others = our_entrants(plan.weights), peer_entrants(plan.k_limit)
     their_names = {entrant.name for entrant in others}
     kept = Ledger(ledger, keep=lambda key: not fresh and (resume or key.method in their_names))
-    field = [(entrant, threads) for entrant in (*mine, *others) for threads in plan.threads]
+    field = [(entrant, number) for entrant in (*mine, *others) for number in threads]
     warm: set[tuple[str, int]] = set()
     for number, given in enumerate(suite):
         labelled = LabelledSet(given.points, given.labels, None)
-        for entrant, threads in turns(field, number):
-            key = _key(entrant, given, threads)
+        for entrant, n_threads in turns(field, number):
+            key = _key(entrant, given, n_threads)
             if key in kept:
                 continue
             method = entrant.method_for(labelled)
-            with limited_threads(threads):
-                if (entrant.name, threads) not in warm:
+            with limited_threads(n_threads):
+                if (entrant.name, n_threads) not in warm:
                     method.cluster(given.points[:WARM_UP_POINTS])
-                    warm.add((entrant.name, threads))
+                    warm.add((entrant.name, n_threads))
                 beside = Stopwatch()
                 run = run_method(method, labelled)
                 kept.add(key, Kept(run, date, beside.others_share()))
         if progress is not None:
             progress("sets", number + 1, len(suite))
     machine = {**describe_machine(), "others_cpu_share": stopwatch.others_share()}
-    rows = tuple(_row(entrant, suite, plan.threads, kept) for entrant in (*mine, *others))
-    return TablesReport(plan.command, date, machine, plan.k_max, tuple(suite), rows)
+    rows = tuple(_row(entrant, suite, threads, kept) for entrant in (*mine, *others))
+    return Answered(rows, date, machine)
 
 
 def _row(entrant: Entrant, suite: Sequence[SuiteSet], threads: Sequence[int], kept: Ledger) -> Row:

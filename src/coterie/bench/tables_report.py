@@ -132,7 +132,7 @@ class TablesReport:
         rows = []
         for row in self.rows:
             metrics = self.summary(row).metrics
-            cells = [_cell(metrics["ari"]), _cell(metrics["nmi"])]
+            cells = [cell(metrics["ari"]), cell(metrics["nmi"])]
             cells += [f"{metrics[share].mean:.0%}" for share in ("k_exact", "k_within_one")]
             cells += [f"{self.median_seconds(row, n, (0, np.inf)):.3f}" for n in threads]
             rows.append([row.name, *cells, ", ".join(row.measured)])
@@ -146,7 +146,7 @@ class TablesReport:
             *(f"{kind} ({size})" for kind, size in zip(self.kinds, sizes, strict=True)),
         ]
         rows = [
-            [row.name, *(_cell(self.summary(row, kind).metrics["ari"]) for kind in self.kinds)]
+            [row.name, *(cell(self.summary(row, kind).metrics["ari"]) for kind in self.kinds)]
             for row in self.rows
         ]
         return Table("mean ARI by kind", header, rows)
@@ -187,7 +187,8 @@ def _metrics(summary: Summary) -> dict[str, Any]:
     return {"n_sets": summary.n_sets, "metrics": metrics}
 
 
-def _cell(estimate: Estimate) -> str:
+def cell(estimate: Estimate) -> str:
+    """A mean and its standard error, as tables show them."""
     error = "" if estimate.standard_error is None else f" ± {estimate.standard_error:.3f}"
     return f"{estimate.mean:.3f}{error}"
 

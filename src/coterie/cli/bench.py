@@ -13,6 +13,7 @@ from coterie.cli.refusal import refusing
 from coterie.cli.tables import progress_bars, show_tables
 
 Sets = Annotated[int, typer.Option(metavar="N", min=1, help="How many test sets.")]
+SetsOfEach = Annotated[int, typer.Option(metavar="N", min=1, help="How many sets of each family.")]
 PeerSets = Annotated[int, typer.Option(metavar="N", min=0, help="How many of them the peers get.")]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Draws the test sets.")]
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the results go, as JSON.")]
@@ -24,6 +25,11 @@ Weights = Annotated[
         show_default=False,
     ),
 ]
+KLimit = Annotated[
+    int, typer.Option(metavar="N", min=2, help="The largest k that the peers look for.")
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was killed.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Measure the peers again, too.")]
 RESULTS = Path("benchmarks/results")
 
 bench = typer.Typer(no_args_is_help=True, epilog="Example: coterie bench mog --sets 100")
@@ -108,17 +114,13 @@ def tables(
         ),
     ],
     weights: Weights = None,
-    k_limit: Annotated[
-        int, typer.Option(metavar="N", min=2, help="The largest k that the peers look for.")
-    ] = 20,
+    k_limit: KLimit = 20,
     threads: Annotated[
         list[int] | None,
         typer.Option(metavar="N", min=1, help="Threads to time with; may be repeated. [1, 2]"),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a run that was killed.")
-    ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Measure the peers again, too.")] = False,
+    resume: Resume = False,
+    fresh: Fresh = False,
     out: Out = RESULTS,
 ) -> None:
     """Public labelled sets: our models and those that choose k themselves.
@@ -129,8 +131,7 @@ def tables(
         from coterie.bench.tables import SHIPPED, Plan, run_tables
         from coterie.data.suite import FILE, read_suite
 
-        if resume and fresh:
-            raise ValueError("--resume goes on with a run, --fresh starts a new one: choose")
+        _refuse_both(resume, fresh)
         plan = Plan(_known(weights or SHIPPED), k_limit, tuple(threads or (1, 2)))
         suite = read_suite(data / FILE, k_max=plan.k_max)
     _measure(
@@ -139,6 +140,46 @@ def tables(
         ),
         out,
     )
+
+
+@bench.command(epilog="Example: coterie bench families --sets 10")
+def families(
+    sets: SetsOfEach = 40,
+    seed: Seed = 0,
+    weights: Weights = None,
+    k_limit: KLimit = 32,
+    resume: Resume = False,
+    fresh: Fresh = False,
+    out: Out = RESULTS,
+) -> None:
+    """Fresh sets of each family of the universal prior: our models, their peers and a ceiling.
+
+    The peers' runs are kept and used again, our models' are not; every figure tells its run.
+    """
+    with refusing():
+        from coterie.bench.families import Plan, run_families
+        from coterie.bench.tables import SHIPPED
+
+        _refuse_both(resume, fresh)
+        plan = Plan(_known(weights or SHIPPED), sets, seed, k_limit)
+    _measure(
+        lambda progress: run_families(
+            plan, out / "families.jsonl", resume=resume, fresh=fresh, progress=progress
+        ),
+        out,
+    )
+
+
+@bench.command(epilog="Example: coterie bench calibration --sets 10 --weights FILE")
+def calibration(
+    sets: SetsOfEach = 40, seed: Seed = 0, weights: Weights = None, out: Out = RESULTS
+) -> None:
+    """Whether memberships mean what they say, on fresh sets of the universal prior."""
+    with refusing():
+        from coterie.bench.calibration import SHIPPED, run_calibration
+
+        names = _known(weights or SHIPPED)
+    _measure(lambda progress: run_calibration(names, sets, seed, progress), out)
 
 
 @bench.command(epilog="Example: coterie bench studies --runs runs/studies --sets 50")
@@ -156,6 +197,11 @@ def studies(
 
         trained_recipes(runs)  # wrong weights are told before the work
     _measure(lambda progress: run_studies(runs, sets, seed, progress), out)
+
+
+def _refuse_both(resume: bool, fresh: bool) -> None:
+    if resume and fresh:
+        raise ValueError("--resume goes on with a run, --fresh starts a new one: choose")
 
 
 def _known(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:

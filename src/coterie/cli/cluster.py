@@ -109,6 +109,7 @@ def cluster(
                 min_cluster_size=min_cluster_size,
                 noise=noise,
                 consolidate=not no_consolidate,
+                whole_trace=targets.report is not None,
                 random_state=seed,
             )
             table = read_table(

@@ -51,9 +51,13 @@ def read_suite(path: Path | str, *, k_max: int | None = None) -> tuple[SuiteSet,
     return tuple(each for each in sets if k_max is None or each.n_clusters <= k_max)
 
 
+def numbered(labels: NDArray, *, clustered: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The clusters of labels (n,) as 0..k-1, and -1 for points that are not clustered (n,)."""
+    numbers = np.full(len(labels), -1, dtype=np.intp)
+    numbers[clustered] = np.unique(labels[clustered], return_inverse=True)[1]
+    return numbers
+
+
 def _read(name: str, points: NDArray, labels: NDArray) -> SuiteSet:
-    numbered = np.full(len(labels), -1, dtype=np.intp)
-    clustered = labels != NOISE
-    numbered[clustered] = np.unique(labels[clustered], return_inverse=True)[1]
     kind = next((kind for start, kind in KINDS.items() if name.startswith(start)), SHAPES)
-    return SuiteSet(name, kind, points, numbered)
+    return SuiteSet(name, kind, points, numbered(labels, clustered=labels != NOISE))

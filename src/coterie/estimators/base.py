@@ -30,11 +30,15 @@ from coterie.estimators.checks import refuse_bad_values, refuse_odd_arrays, refu
 from coterie.estimators.hub import Pretrained
 from coterie.inference.assignment import apply, apply_labels
 from coterie.inference.context import Sample, draw_weighted_context
-from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
+from coterie.inference.k_belief import Fitted, k_belief
 from coterie.inference.result import NOISE
 from coterie.inference.wishes import Wishes
 from coterie.weights.catalogue import open_model
-from coterie.weights.familiar import unfamiliar
+from coterie.weights.familiar import unfamiliar, unfamiliar_number, unfamiliar_texture
+from coterie.weights.format import Card
+
+GLANCE = 200  # rows: what a network looks at that only proposes, see `inference/engine.py`
 
 
 class AmortizedClusterer(
@@ -43,15 +47,19 @@ class AmortizedClusterer(
     """A clusterer whose work was done in training: `fit` is a few forward passes."""
 
     system: ClassVar[str]
+    # Settings of a network that only proposes clusters, which consolidation then settles.
+    _proposing: ClassVar[dict[str, Any]] = {}
     weights: Any
     n_clusters: int | Sequence[int] | None
     min_cluster_size: int
     noise: bool
     consolidate: bool
     context_size: int | None
+    whole_trace: bool
     device: str
     random_state: Any
     _encoding: TableEncoding | None
+    _k_belief: NDArray[np.float64] | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [str, Path],
@@ -60,6 +68,7 @@ class AmortizedClusterer(
         "noise": ["boolean"],
         "consolidate": ["boolean"],
         "context_size": [Interval(Integral, 1, None, closed="left"), None],
+        "whole_trace": ["boolean"],
         "device": [str],
         "random_state": ["random_state"],
     }
@@ -78,13 +87,18 @@ class AmortizedClusterer(
         mean where they are no whole numbers. What fills the gaps of a data frame takes no weights.
         """
         table, said = self._check(X, reset=True)
-        network, card = open_model(self.weights, self.device, **self._changes())
+        changes = self._changes()
+        network, card = open_model(self.weights, self.device, **changes)
         if card.system != self.system:
             raise ValueError(
                 f"weights {str(self.weights)!r} are of the system {card.system!r},"
                 f" {type(self).__name__} needs {self.system!r}"
             )
-        exact, _ = open_model(self.weights, self.device, torch.float64, **self._changes())
+        exact, proposes = None, self.consolidate and card.has_density
+        if proposes:
+            network, _ = open_model(self.weights, self.device, **{**changes, **self._proposing})
+        elif card.scaling != "robust":
+            exact, _ = open_model(self.weights, self.device, torch.float64, **changes)
         random_state = check_random_state(self.random_state)
         context_size = card.context_size if self.context_size is None else self.context_size
         sample = self._sample(table, sample_weight, context_size, random_state)
@@ -96,30 +110,49 @@ class AmortizedClusterer(
             random_state=random_state,
         )
         points = MappedTable(table, self._columns)
+        config = replace(self._inference(), context_size=context_size)
+        if proposes:
+            config = replace(config, glance=GLANCE, whole_trace=self.whole_trace)
+        columns = min(table.shape[1], card.columns)
+        lens_for = partial(fit_standard, width=card.columns) if card.scaling == "robust" else None
         outcome = cluster_points(
             network,  # type: ignore[arg-type]
             points,
-            replace(self._inference(), context_size=context_size),
+            config,
             random_state,
-            columns=min(table.shape[1], card.columns),
+            columns=columns,
             exact=exact,  # type: ignore[arg-type]
-            lens_for=partial(fit_standard, width=card.columns)
-            if card.scaling == "robust"
-            else None,
+            lens_for=lens_for,
             sample=sample,
         )
         projected = _projected(table.shape[1], card.columns)
         strange = unfamiliar(points[: card.context_size], card.sizes)
+        strange += _strange(outcome, card, config.wishes)
         notes = (*said, *projected, *strange, *outcome.clustering.warnings)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
         self._rule, self._noise = outcome.rule, outcome.noise
+        self._fitted = Fitted(network, outcome, config, columns, lens_for)  # type: ignore[arg-type]
+        self._k_belief = None
         self.clustering_ = replace(outcome.clustering, warnings=notes)
         self.trace_ = outcome.clustering.steps
         self.labels_ = outcome.clustering.labels
         self.probabilities_ = outcome.clustering.probabilities
         self.n_clusters_ = outcome.clustering.n_clusters
         return self
+
+    @property
+    def k_probabilities_(self) -> NDArray[np.float64]:
+        """The probability of each number of clusters, computed when first asked for: (K + 1,).
+
+        `k_probabilities_[k]` is that of k clusters; none has zero, more than K have none left.
+        """
+        check_is_fitted(self)
+        if self._k_belief is None:
+            self._k_belief = k_belief(self._fitted)
+        belief = self._k_belief.view()
+        belief.flags.writeable = False
+        return belief
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """The cluster of each row of X (n, d), by the rule that `fit` left."""
@@ -225,3 +258,12 @@ def _projected(given: int, width: int) -> tuple[str, ...]:
         f"the network reads {width} columns, X has {given}: clustering its first {width}"
         " principal components",
     )
+
+
+def _strange(outcome: Outcome, card: Card, wishes: Wishes) -> tuple[str, ...]:
+    """Remarks on what a network that reads sets in frames of their own has never seen."""
+    if card.texture is None:
+        return ()
+    lie = unfamiliar_texture(outcome.context, card.texture)
+    most = max(int(card.settings["k_max"]), wishes.at_least)  # more were wished for
+    return (*lie, *unfamiliar_number(outcome.clustering.n_clusters, most))

@@ -31,6 +31,10 @@ class DAC(AmortizedClusterer):
     context_size : int or None, default=None
         With more rows than this the clusters are found on a random sample of this size; None is
         what suits the weights, 10,000 for the shipped ones.
+    whole_trace : bool, default=False
+        Where clusters are consolidated the network only proposes them: it looks at 200 rows, and
+        the likelihood of all rows decides. Whether `trace_` tells of the other rows too, which
+        takes longer and changes nothing else.
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
@@ -45,8 +49,14 @@ class DAC(AmortizedClusterer):
     probabilities_ : ndarray (n, k)
         Memberships, given that a row belongs to one of the clusters; rows sum to 1, also those of
         noise.
+    k_probabilities_ : ndarray (K + 1,)
+        The belief in k clusters at place k, within n_clusters where these are given; computed when
+        first asked for, and kept. With a density and consolidate it is the evidence of k under the
+        prior of training. Else the network is asked again about eight parts of the rows, which
+        takes as long as eight fits, and its answers are smeared: a rule of thumb that was tried on
+        sets like those of training, no posterior. n_clusters_ need not be the most probable k.
     trace_ : tuple of Step
-        What each step claimed, and how sure it was.
+        What each step claimed of the rows that the network looked at, and how sure it was.
     clustering_ : Clustering
         All of these in one frozen object.
     """
@@ -62,6 +72,7 @@ class DAC(AmortizedClusterer):
         noise: bool = False,
         consolidate: bool = True,
         context_size: int | None = None,
+        whole_trace: bool = False,
         device: str = "cpu",
         random_state: Any = None,
     ) -> None:
@@ -71,5 +82,6 @@ class DAC(AmortizedClusterer):
         self.noise = noise
         self.consolidate = consolidate
         self.context_size = context_size
+        self.whole_trace = whole_trace
         self.device = device
         self.random_state = random_state

@@ -7,6 +7,7 @@ order and (once columns have one unit) the directions of the columns are.
 import torch
 from torch import Tensor
 
+from coterie.functional.fusing import fusible
 from coterie.functional.reduce import masked_mean
 
 CLIP = 3.0
@@ -67,16 +68,18 @@ def symmetric_eigen(matrix: Tensor, *, sweeps: int = 5) -> tuple[Tensor, Tensor]
     place[circle] = circle.roll(1)
     vectors = torch.eye(size, dtype=matrix.dtype, device=matrix.device).expand_as(matrix)
     for _ in range(sweeps * (size - 1)):
-        matrix, vectors = _rotate_pairs(matrix, vectors)
-        matrix = matrix[:, place][:, :, place]
-        vectors = vectors[:, :, place]
+        matrix, vectors = _rotate_pairs(matrix, vectors, place)
     variance = matrix.diagonal(dim1=1, dim2=2)
     order = variance.argsort(dim=1, descending=True, stable=True)
     return variance.gather(1, order), vectors.gather(2, order[:, None].expand_as(vectors))
 
 
-def _rotate_pairs(matrix: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
-    """Rotate columns 2i and 2i + 1 so that they no longer covary, for all i at once."""
+@fusible
+def _rotate_pairs(matrix: Tensor, vectors: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
+    """Rotate columns 2i and 2i + 1 so that they no longer covary, for all i at once.
+
+    Then the columns change their places (D,): the next call rotates other pairs.
+    """
     first = matrix[:, 0::2, 0::2].diagonal(dim1=1, dim2=2)  # (B, P)
     second = matrix[:, 1::2, 1::2].diagonal(dim1=1, dim2=2)
     both = matrix[:, 0::2, 1::2].diagonal(dim1=1, dim2=2)
@@ -91,7 +94,7 @@ def _rotate_pairs(matrix: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
         return torch.stack([cos * x + sin * y, cos * y - sin * x], -1).flatten(-2)
 
     matrix = rotate_columns(rotate_columns(matrix).transpose(1, 2))
-    return matrix, rotate_columns(vectors)
+    return matrix[:, place][:, :, place], rotate_columns(vectors)[:, :, place]
 
 
 def _deviation(points: Tensor, mean: Tensor, mask: Tensor) -> Tensor:

@@ -32,6 +32,11 @@ class Ground(NamedTuple):
     unit: Tensor  # (B, L), the local distance between points, infinite for a missing landmark
     news: Tensor  # (B, L, E), what a point learns of a landmark
 
+    @property
+    def there(self) -> Tensor:
+        """Which landmarks are not missing: (B, L) bool."""
+        return self.unit.isfinite()
+
 
 class Walks(NamedTuple):
     """Where walks among the landmarks lead."""
@@ -39,6 +44,15 @@ class Walks(NamedTuple):
     degree: Tensor  # (B, L), how much of the walks is there in the end
     ends: Tensor  # (B, M, L, L), from where to where
     crowd: Tensor  # (B, L), how many points are at each landmark
+
+
+class Survey(NamedTuple):
+    """A set of points as seen from its landmarks."""
+
+    chosen: Tensor  # (B, L), which points are landmarks
+    ground: Ground
+    near: Tensor  # (B, N, L), how much each point is at each landmark, nothing for padding
+    walks: Walks
 
 
 def n_news(columns: int) -> int:
@@ -65,11 +79,16 @@ def choose_landmarks(points: Tensor, mask: Tensor, n_landmarks: int) -> tuple[Te
 
 
 @torch.no_grad()
-def survey(points: Tensor, mask: Tensor, n_landmarks: int) -> tuple[Ground, Tensor, Walks]:
-    """The ground of sets of points (B, N, D), mask (B, N), who is near what, and the walks.
+def survey(points: Tensor, mask: Tensor, n_landmarks: int) -> Survey:
+    """The landmarks of sets of points (B, N, D), mask (B, N), who is near what, and the walks.
 
-    How much each point is at each landmark is (B, N, L), nothing for padding.
+    Always in full precision: what is rounded in a step is rounded in all that follow.
     """
+    with torch.autocast(points.device.type, enabled=False):
+        return _survey(points, mask, n_landmarks)
+
+
+def _survey(points: Tensor, mask: Tensor, n_landmarks: int) -> Survey:
     index, there = choose_landmarks(points, mask, n_landmarks)
     landmarks = points.gather(1, index[..., None].expand(-1, -1, points.shape[-1]))
     square = squared_distances(landmarks, landmarks)
@@ -96,7 +115,7 @@ def survey(points: Tensor, mask: Tensor, n_landmarks: int) -> tuple[Ground, Tens
     ground = Ground(landmarks, unit, torch.where(there[..., None], news, 0.0))
     # Padded points are nowhere: walks from anywhere must not start from them.
     near = torch.where(mask[..., None], reach(points, ground), 0.0)
-    return ground, near, Walks(degree, torch.stack(walks, 1), near.sum(1))
+    return Survey(index, ground, near, Walks(degree, torch.stack(walks, 1), near.sum(1)))
 
 
 def forget(walks: Walks, which: Tensor) -> Walks:
@@ -125,9 +144,9 @@ def reach(points: Tensor, ground: Ground) -> Tensor:
     """How much each point is at each landmark: (B, N, D) -> (B, N, L)."""
     square, unit = squared_distances(points, ground.landmarks), ground.unit
     scores = -2 * square / unit.square()[:, None]
-    scores = torch.where(unit.isfinite()[:, None], scores, -torch.inf)
+    scores = torch.where(ground.there[:, None], scores, -torch.inf)
     # A set without landmarks is one without points: any finite number will do.
-    scores = torch.where(unit.isfinite().any(1)[:, None, None], scores, 0.0)
+    scores = torch.where(ground.there.any(1)[:, None, None], scores, 0.0)
     return scores.softmax(-1)
 
 

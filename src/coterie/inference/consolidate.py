@@ -100,7 +100,7 @@ def consolidate(
     fit = with_forced_splits(columns, start.fit, em_steps, at_least)
     leader, *others = contenders(columns, fit, em_steps, sizes)
     contested = others or _may_be_split(columns, leader, start, prior, sizes)
-    if not contested or not _can_be_judged(leader.mixture, prior):
+    if not contested or not can_be_judged(leader.mixture, prior):
         return settle(columns, leader)
     best = by_evidence(columns, [leader, *others][:MOST_CONTENDERS], prior, sizes)
     return best.fit if math.isfinite(best.log_evidence) else settle(columns, leader)
@@ -208,7 +208,8 @@ def _most_probable(judged: list[Judged]) -> Judged:
     return max(judged, key=lambda each: each.log_evidence)
 
 
-def _can_be_judged(mixture: Mixture, prior: Prior) -> bool:
+def can_be_judged(mixture: Mixture, prior: Prior) -> bool:
+    """Whether the evidence of a mixture can be had, and its scales are such as the prior knows."""
     parameters = mixture.n_clusters + 2 * mixture.mean.size
     like_training = adapted(prior, mixture.log_scale).scale_spread < FOREIGN * prior.scale_spread
     return parameters <= MOST_PARAMETERS and like_training

@@ -26,6 +26,13 @@ def draw_context(n_points: int, size: int, random_state: np.random.RandomState) 
     return Sample(np.sort(rows))
 
 
+def evenly_spaced(n_points: int, size: int) -> Rows:
+    """All of some points that stand in an order, or as many as size, at even distances."""
+    if n_points <= size:
+        return np.arange(n_points)
+    return ((np.arange(size) + 0.5) * (n_points / size)).astype(np.intp)
+
+
 def draw_weighted_context(
     weights: Weights, size: int, random_state: np.random.RandomState
 ) -> Sample:

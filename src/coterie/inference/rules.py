@@ -103,20 +103,26 @@ class ReplayRule:
     system: Sequential
     commits: tuple[Commit, ...]
     clusters: Tensor  # (K,), which of the commits, in which order
+    precision: torch.dtype
 
     @classmethod
-    def of(cls, exact: Sequential, commits: tuple[Commit, ...]) -> "ReplayRule":
-        """The rule of all commits, with the network that made them, now in float64.
+    def of(
+        cls,
+        system: Sequential,
+        commits: tuple[Commit, ...],
+        precision: torch.dtype = torch.float64,
+    ) -> "ReplayRule":
+        """The rule of all commits, with the network that made them, now in the precision given.
 
-        In float32 the last digits of a logit depend on how many points share a matrix product, and
-        a rule must not depend on the chunk.
+        In float32 the last digits of a logit depend on how many points share a matrix product. A
+        rule that is asked about points in chunks must not, and needs float64.
         """
         kept = tuple(
-            replace(commit, memory=tuple(part.double() for part in commit.memory))
+            replace(commit, memory=tuple(part.to(precision) for part in commit.memory))
             for commit in commits
         )
         clusters = torch.arange(len(commits), device=commits[0].joined.device)
-        return cls(exact, kept, clusters)
+        return cls(system, kept, clusters, precision)
 
     @property
     def device(self) -> torch.device:
@@ -141,7 +147,7 @@ class ReplayRule:
     @no_grad()
     def _claims(self, points: Tensor) -> Tensor:
         """Membership logits of all steps: (M, D) -> (M, S)."""
-        return self.system.replay(points.double()[None], self.commits)[0]
+        return self.system.replay(points.to(self.precision)[None], self.commits)[0].double()
 
     def select(self, clusters: Tensor) -> "ReplayRule":
         return replace(self, clusters=self.clusters[clusters])
@@ -187,10 +193,12 @@ class BranchingRule:
     clusters: Tensor  # (K,), which of the clusters and parts, in which order
 
     @classmethod
-    def of(cls, exact: Sequential, looks: Sequence[Look]) -> "BranchingRule":
+    def of(
+        cls, system: Sequential, looks: Sequence[Look], precision: torch.dtype = torch.float64
+    ) -> "BranchingRule":
         """The rule of all clusters, each with the parts that a second look saw in it."""
-        trunk = ReplayRule.of(exact, tuple(look.whole for look in looks))
-        branches = tuple(_branch(exact, look) for look in looks)
+        trunk = ReplayRule.of(system, tuple(look.whole for look in looks), precision)
+        branches = tuple(_branch(system, look, precision) for look in looks)
         n_clusters = sum(len(look.parts) or 1 for look in looks)
         return cls(trunk, branches, torch.arange(n_clusters, device=trunk.device))
 
@@ -233,10 +241,10 @@ def _within(branch: Rule, points: Tensor, log_share: Tensor) -> Tensor:
     return within
 
 
-def _branch(exact: Sequential, look: Look) -> Rule | None:
+def _branch(system: Sequential, look: Look, precision: torch.dtype) -> Rule | None:
     if not look.parts:
         return None
-    rule = ReplayRule.of(exact, look.parts)
+    rule = ReplayRule.of(system, look.parts, precision)
     return rule if look.lens is None else LensRule(rule, look.lens)
 
 

@@ -23,7 +23,7 @@ from coterie.systems.protocol import Commit, Sequential
 FEWEST = 8  # points: what is smaller is no cluster of its own, but the edge of one
 SMALLEST_SHARE = 0.02
 # Under the lens: how many points are worth it, and how sure of the parts the network has to be. On
-# shapes it now and then divides what is one, but seldom with confidence.
+# shapes it now and then divides what is one, but seldom with more confidence than in the whole.
 WORTH_A_LENS = 20
 SURE_ENOUGH = 0.8
 
@@ -91,7 +91,7 @@ def look_closer(
             seen = SetBatch.single(torch.from_numpy(lens(points)).to(batch.points.device))
             steps = find_clusters(system, seen, max_steps=max_steps).commits
             parts = _parts(steps, 0, len(rows))
-            if parts and _sureness(parts) > SURE_ENOUGH:
+            if parts and _sureness(parts) > max(SURE_ENOUGH, _sureness([commit])):
                 look = Look(commit, rows, parts, lens)
         looks.append(look)
     return looks

@@ -55,7 +55,7 @@ def starts(d: int) -> Starts:
     return Starts(np.log(np.stack([share, 1 - share], 1)), mean)
 
 
-def best_splits(columns: Array, fit: Fit, prior: Prior, *, em_steps: int = 4) -> Splits:
+def best_splits(columns: Array, fit: Fit, prior: Prior, *, em_steps: int = 3) -> Splits:
     """Try to cut every component of a mixture of one set: points (D, N).
 
     A component of too few points, or with halves too narrow for the prior, gains minus infinity;

@@ -90,7 +90,7 @@ def _peer(title: str, details: str) -> Method:
 def _fit(weights: str, points: NDArray[np.float64]) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the clustering has them too
-        clustering = clusterer(weights, random_state=0).fit(points).clustering_
+        clustering = clusterer(weights, whole_trace=True, random_state=0).fit(points).clustering_
     return Found(
         clustering.labels,
         clustering.probabilities,

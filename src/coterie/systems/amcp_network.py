@@ -18,7 +18,7 @@ from coterie.functional.anchors import best_anchor, spread_anchors
 from coterie.functional.diffusion import (
     N_SCALES,
     Ground,
-    Walks,
+    Survey,
     n_news,
     nearness,
     reach,
@@ -27,6 +27,7 @@ from coterie.functional.diffusion import (
 )
 from coterie.functional.em import Gaussians, gaussian_log_density, map_moments
 from coterie.functional.reduce import all_points_sum, count_points, masked_softmax
+from coterie.layers.landmarks import LandmarkMixing
 from coterie.layers.mixing import IntraCM
 from coterie.layers.mlp import mlp
 from coterie.layers.waves import Waves
@@ -50,13 +51,16 @@ class AMCPNetwork(nn.Module):
         self.waves = Waves(config.frequencies)
         told = n_news(columns) if config.landmarks else 0
         self.embed = mlp([columns * (1 + 2 * config.frequencies) + told, width, width, width])
+        encoder = nn.ModuleList()
+        for _ in range(config.encoder_blocks):
+            if config.landmarks:
+                encoder.append(LandmarkMixing(width, config.heads, N_SCALES))
+            else:
+                encoder.append(mixing(width, config.em_steps))
         if config.landmarks:
             self.hear = nn.Linear(N_SCALES, narrow, bias=False)
-        encoder = nn.ModuleList(
-            mixing(width, config.em_steps) for _ in range(config.encoder_blocks)
-        )
         decoder = nn.ModuleList(mixing(narrow, 1) for _ in range(config.decoder_blocks))
-        self.encoder = cast("Sequence[IntraCM]", encoder)
+        self.encoder = encoder
         self.decoder = cast("Sequence[IntraCM]", decoder)
         self.norm_encoded = nn.LayerNorm(width)
         self.norm_decoded = nn.LayerNorm(narrow) if config.decoder_blocks else nn.Identity()
@@ -94,24 +98,39 @@ class AMCPNetwork(nn.Module):
 
     def encode(self, points: Tensor, mask: Tensor) -> tuple[Features, tuple[Tensor, ...]]:
         """IntraCM over a set: points (B, N, D), mask (B, N) -> features and slots."""
-        ground = walks = near = None
         if self.config.landmarks:
-            ground, near, walks = survey(points, mask, self._n_landmarks(points.shape[1]))
-        encoded, slots = self._embed(points, near, ground), []
-        for block in self.encoder:
+            return self._encode_by_landmarks(points, mask)
+        encoded, slots = self.embed(self.waves(points)), []
+        for block in cast("Sequence[IntraCM]", self.encoder):
             slots.append(block.gather(encoded, mask))
             encoded = block.read(encoded, slots[-1])
-        return self._features(points, encoded, near, walks), (*(ground or ()), *slots)
+        return self._features(points, encoded, None), tuple(slots)
+
+    def _encode_by_landmarks(
+        self, points: Tensor, mask: Tensor
+    ) -> tuple[Features, tuple[Tensor, ...]]:
+        around = survey(points, mask, self._n_landmarks(points.shape[1]))
+        index, ground, near, walks = around
+        encoded, slots = self._embed_beside(points, near, ground), []
+        index = index[..., None].expand(-1, -1, self.config.width)
+        for block in cast("Sequence[LandmarkMixing]", self.encoder):
+            slots.append(block.gather(encoded.gather(1, index), ground.there, walks.ends))
+            encoded = block.read(encoded, slots[-1], near)
+        return self._features(points, encoded, around), (*ground, *slots)
 
     def view(self, points: Tensor, slots: Sequence[Tensor]) -> Scene:
         """Any points (B, M, D) in the light of an encoding that was kept."""
-        ground, near, kept = None, None, iter(slots)
+        near = None
         if self.config.landmarks:
-            ground = Ground(*(next(kept) for _ in Ground._fields))
+            ground, slots = Ground(*slots[: len(Ground._fields)]), slots[len(Ground._fields) :]
             near = reach(points, ground)
-        encoded = self._embed(points, near, ground)
-        for block, slot in zip(self.encoder, kept, strict=True):
-            encoded = block.read(encoded, slot)
+            encoded = self._embed_beside(points, near, ground)
+            for nearby, slot in zip(self.encoder, slots, strict=True):
+                encoded = cast(LandmarkMixing, nearby).read(encoded, slot, near)
+        else:
+            encoded = self.embed(self.waves(points))
+            for block, slot in zip(self.encoder, slots, strict=True):
+                encoded = cast(IntraCM, block).read(encoded, slot)
         score = self.score_map(self.norm_encoded(encoded))[:, None]
         return Scene(score, points[..., : self.located], near)
 
@@ -155,9 +174,7 @@ class AMCPNetwork(nn.Module):
             return self.config.landmarks
         return min(self.config.landmarks, n_points)
 
-    def _features(
-        self, points: Tensor, encoded: Tensor, near: Tensor | None, walks: Walks | None
-    ) -> Features:
+    def _features(self, points: Tensor, encoded: Tensor, around: Survey | None) -> Features:
         encoded = self.norm_encoded(encoded)
         if self.config.proposal == "anchor":
             promise = self.promise(encoded.detach())  # it judges the encoding, it must not bend it
@@ -165,14 +182,12 @@ class AMCPNetwork(nn.Module):
             promise = encoded.new_zeros(*encoded.shape[:2], 1)
         pool, key = self.proposal_maps(encoded).chunk(2, -1)
         place = points[..., : self.located]
+        near, walks = (None, None) if around is None else (around.near, around.walks)
         return Features(place, self.score_map(encoded), pool, key, promise, near, walks)
 
-    def _embed(self, points: Tensor, near: Tensor | None, ground: Ground | None) -> Tensor:
+    def _embed_beside(self, points: Tensor, near: Tensor, ground: Ground) -> Tensor:
         """Points (B, N, D) one by one, with what the landmarks near them tell: (B, N, C)."""
-        seen = [self.waves(points)]
-        if near is not None and ground is not None:
-            seen.append(near @ ground.news)
-        embedded: Tensor = self.embed(torch.cat(seen, -1))
+        embedded: Tensor = self.embed(torch.cat([self.waves(points), near @ ground.news], -1))
         return embedded
 
     def _anchors(self, promise: Tensor, refused: Tensor, mask: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from coterie.data.batch import SetBatch
+from coterie.functional.fusing import fusing
 from coterie.systems.registry import build
 from coterie.training.callbacks import Checkpoints, Progress, Schedule, require_finite
 from coterie.training.checkpoint import load_checkpoint
@@ -23,6 +24,7 @@ from coterie.training.recipe import Recipe
 from coterie.training.recording import Recording
 from coterie.weights.familiar import sizes_of
 from coterie.weights.format import make_card, save_system
+from coterie.weights.texture import texture_limits
 
 CHECKPOINT = "checkpoint.safetensors"
 WEIGHTS = "weights.safetensors"
@@ -107,6 +109,7 @@ def train(
             scaling=recipe.scaling,
             context_size=recipe.context_size,
             sizes=sizes_of(recipe.prior) if recipe.scaling == "none" else None,
+            texture=texture_limits(recipe.prior) if recipe.scaling == "robust" else None,
             recipe=recipe.describe(),
         )
         save_system(folder / WEIGHTS, system, card)
@@ -148,7 +151,7 @@ def _fast_kernels(device: torch.device) -> Iterator[None]:
     """On a GPU: TF32 matrix products, and attention as two of them; restored afterwards.
 
     A few slots over a thousand points leave the fused attention kernels idle, and the plain form is
-    the faster one (`benchmarks/training_speed.py`).
+    the faster one (`benchmarks/training_speed.py`). In bfloat16 the flash kernel is faster still.
     """
     if device.type != "cuda":
         yield
@@ -156,7 +159,7 @@ def _fast_kernels(device: torch.device) -> Iterator[None]:
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high")
     try:
-        with sdpa_kernel(SDPBackend.MATH):
+        with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
             yield
     finally:
         torch.set_float32_matmul_precision(before)
@@ -171,7 +174,8 @@ def _compiled(system: Any, compiled: bool) -> Iterator[None]:
     for name in system.regions if compiled else ():
         setattr(system, name, torch.compile(getattr(system, name)))
     try:
-        yield
+        with fusing(compiled):
+            yield
     finally:
         for name in system.regions if compiled else ():
             delattr(system, name)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from coterie.encoders.tabular import Scaling
 from coterie.systems.registry import build, settings_of
 from coterie.weights.familiar import Span
+from coterie.weights.texture import Texture
 
 FORMAT_VERSION = 1
 CONTEXT_SIZE = 10_000
@@ -34,7 +35,8 @@ class Card:
     system, settings: build the network again; trained_on: the prior in words; provenance: preset,
     seed, steps and the like; scaling: how the network's input is made of a table (`fit_columns`);
     context_size: how many points at most the clusters are found on, unless somebody wants more;
-    sizes: of the sets in training, where the network reads columns as they are.
+    sizes: of the sets in training, where the network reads columns as they are; texture: within
+    which limits nearly all sets of training lie, where every set has a frame of its own.
     """
 
     system: str
@@ -44,11 +46,17 @@ class Card:
     scaling: Scaling = "none"
     context_size: int = CONTEXT_SIZE
     sizes: Span | None = None
+    texture: Texture | None = None
 
     @property
     def columns(self) -> int:
         """The width of the input that the network reads."""
         return int(self.settings["columns"])
+
+    @property
+    def has_density(self) -> bool:
+        """Whether clusters have a place and a scale, so that the likelihood can judge them."""
+        return self.settings.get("density") != "none"
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
@@ -125,16 +133,30 @@ def make_card(
     scaling: Scaling = "none",
     context_size: int = CONTEXT_SIZE,
     sizes: Span | None = None,
+    texture: Texture | None = None,
     **provenance: Any,
 ) -> Card:
     """The card of a system in memory."""
-    settings = settings_of(system)
-    return Card(system.name, settings, trained_on, dict(provenance), scaling, context_size, sizes)
+    return Card(
+        system.name,
+        settings_of(system),
+        trained_on,
+        dict(provenance),
+        scaling,
+        context_size,
+        sizes,
+        texture,
+    )
 
 
 def _card(path: Path, header: dict[str, Any]) -> Card:
     try:
         card = Card(**header["card"])
-        return card if card.sizes is None else replace(card, sizes=Span(*card.sizes))
+        sizes, texture = card.sizes, card.texture
+        return replace(
+            card,
+            sizes=None if sizes is None else Span(*sizes),
+            texture=None if texture is None else Texture(*texture),
+        )
     except (KeyError, TypeError) as error:
         raise WeightsError(f"{path} has no readable card: {error}") from error

@@ -73,9 +73,9 @@ def test_single_clusters_are_as_frequent_as_asked():
     assert alone.float().mean() == pytest.approx(0.5, abs=0.04)
 
 
-def test_clusters_have_fifteen_points_on_average(plan):
+def test_clusters_have_twelve_points_on_average(plan):
     several = plan.n_clusters > 1
-    assert (plan.mask.sum(1) >= 15 * plan.n_clusters)[several].all()
+    assert (plan.mask.sum(1) >= 12 * plan.n_clusters)[several].all()
 
 
 def test_sizes_are_of_every_order(plan):

@@ -60,10 +60,10 @@ class Drawn(NamedTuple):
 def plan_sets(n_sets: int, n_max: int, k_max: int, draws: Draws, *, alone: float = 0.07) -> Plan:
     """Sizes, numbers of clusters and shares of sets of every kind.
 
-    Some sets are a single cluster, most have a few, some have up to k_max, with fifteen points each
+    Some sets are a single cluster, most have a few, some have up to k_max, with twelve points each
     or more on average. Shares go from equal to very unequal.
     """
-    small = draws.log_uniform(0.08 * n_max, n_max, n_sets)
+    small = draws.log_uniform(0.05 * n_max, n_max, n_sets)
     n_points = torch.where(
         draws.chance(0.4, n_sets), small, draws.uniform(0.3 * n_max, n_max, n_sets)
     )
@@ -71,7 +71,7 @@ def plan_sets(n_sets: int, n_max: int, k_max: int, draws: Draws, *, alone: float
     few, many = draws.uniform(2, 7, n_sets), draws.log_uniform(5, k_max + 1, n_sets)
     k = torch.where(draws.chance(0.6, n_sets), few, many).floor()
     k = torch.where(draws.chance(alone, n_sets), 1.0, k)
-    n_clusters = torch.minimum(k, (n_points / 15).floor()).clamp(1, k_max).long()
+    n_clusters = torch.minimum(k, (n_points / 12).floor()).clamp(1, k_max).long()
     exists = torch.arange(k_max, device=k.device) < n_clusters[:, None]  # (B, K)
     mask = torch.arange(n_max, device=k.device) < n_points[:, None]  # (B, N)
 

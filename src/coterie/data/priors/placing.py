@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from coterie.data.priors.draws import Draws
+from coterie.functional.fusing import fusible
 
 
 def spread_out(
@@ -22,13 +23,19 @@ def spread_out(
     pair = pair & ~torch.eye(k, dtype=torch.bool, device=centres.device)
     wanted = gap[:, None, None] * (radius[:, :, None] + radius[:, None, :])
     for _ in range(steps):
-        apart = centres[:, :, None] - centres[:, None]  # (B, K, K, D)
-        distance = apart.square().sum(-1).clamp_min(1e-8).sqrt()
-        short = torch.where(pair, (wanted - distance).clamp_min(0), 0.0)
-        push = (apart * (short / distance)[..., None]).sum(2)
-        crowd = (short > 0).sum(2).clamp_min(1)[..., None]
-        centres = centres + 0.5 * push / crowd.sqrt()  # half each: a pair alone is there at once
+        centres = _push_apart(centres, wanted, pair)
     return centres
+
+
+@fusible
+def _push_apart(centres: Tensor, wanted: Tensor, pair: Tensor) -> Tensor:
+    """One push to all pairs (B, K, K) that have less than the wanted distance: (B, K, D)."""
+    apart = centres[:, :, None] - centres[:, None]  # (B, K, K, D)
+    distance = apart.square().sum(-1).clamp_min(1e-8).sqrt()
+    short = torch.where(pair, (wanted - distance).clamp_min(0), 0.0)
+    push = (apart * (short / distance)[..., None]).sum(2)
+    crowd = (short > 0).sum(2).clamp_min(1)[..., None]
+    return centres + 0.5 * push / crowd.sqrt()  # half each: a pair alone is there at once
 
 
 def line_up(line: Tensor, radius: Tensor, exists: Tensor, gap: Tensor) -> Tensor:

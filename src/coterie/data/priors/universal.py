@@ -38,7 +38,7 @@ class Universal:
         ("roads", 0.06),
         ("enclosures", 0.05),
     )
-    noise: float = 0.15
+    noise: float = 0.2
     tables: float = 0.3
 
     def sample(self, n_sets: int, generator: Generator) -> SetBatch:

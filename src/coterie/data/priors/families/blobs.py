@@ -27,6 +27,11 @@ def blobs(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
     spread = (square.sum(-1, keepdim=True) / freedom).sqrt()
     heavy = draws.chance(0.25, n_sets, 1, 1)
     noise = torch.where(heavy, noise / spread.clamp_min(0.1), noise)
+    # A normal distance from the centre, in any number of columns: a core that is denser than any
+    # Gaussian's, and the sharper the more columns there are.
+    distance = (noise * used).square().sum(-1, keepdim=True).clamp_min(1e-6).sqrt()
+    sharp = draws.normal(n_sets, n_points, 1).abs() * used.sum(-1, keepdim=True).sqrt()
+    noise = torch.where(draws.chance(0.1, n_sets, 1, 1), noise * sharp / distance, noise)
     bend = draws.uniform(0.05, 0.6, n_sets, 1, columns)
     skewed = draws.chance(0.2, n_sets, 1, 1)
     noise = torch.where(skewed, (bend * noise.clamp(-4, 4)).expm1() / bend, noise)
@@ -43,7 +48,7 @@ def blobs(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
         placed = torch.where(turned, reflect(placed, mirror), placed)
 
     radius = (scale.square().sum(-1) / used.sum(-1)).sqrt()  # (B, K)
-    gap = draws.log_uniform(1.4, 4.5, n_sets)
+    gap = draws.log_uniform(1.5, 4.5, n_sets)
     loose = draws.log_uniform(0.3, 6.0, n_sets, 1, 1)  # how far apart beyond what is needed
     centres = loose * draws.normal(n_sets, k_max, columns) * used
     line = line_up(centres[..., 0], radius, plan.exists, gap)

@@ -43,8 +43,8 @@ def _shape(plan: Plan, draws: Draws) -> Tensor:
     def own(low: float, high: float) -> Tensor:
         return of_cluster(draws.uniform(low, high, n_sets, k_max, 1), labels)
 
-    along = draws.uniform(0, 1, n_sets, n_points, 1)
-    across = of_cluster(draws.log_uniform(0.015, 0.12, n_sets, k_max, 1), labels)
+    along = _along(plan, draws)
+    across = of_cluster(draws.log_uniform(0.005, 0.12, n_sets, k_max, 1), labels)
     across = across * draws.normal(n_sets, n_points, 1)
 
     def polar(radius: Tensor, angle: Tensor) -> Tensor:
@@ -75,6 +75,17 @@ def _shape(plan: Plan, draws: Draws) -> Tensor:
     return result
 
 
+def _along(plan: Plan, draws: Draws) -> Tensor:
+    """How far along its curve each point lies, 0 to 1; in some sets in runs: (B, N, 1)."""
+    n_sets, n_points, _ = plan.shape
+    along = draws.uniform(0, 1, n_sets, n_points, 1)
+    n_runs = draws.uniform(20, 60, n_sets, 1, 1).floor()  # gaps that are short beside the curve
+    run = (along * n_runs).floor()
+    inked = draws.uniform(0.5, 0.9, n_sets, 1, 1)
+    in_runs = (run + inked * (along * n_runs - run)) / n_runs
+    return torch.where(draws.chance(0.12, n_sets, 1, 1), in_runs, along)
+
+
 def _legible(plan: Plan) -> Tensor:
     """Whether points on as many rings as there are clusters would be nearer than the rings."""
     k, n = plan.n_clusters, plan.mask.sum(1)
@@ -87,7 +98,7 @@ def _nested(plan: Plan, draws: Draws) -> Tensor:
     labels = plan.labels
     number = labels.clamp_min(0)[..., None].float()  # (B, N, 1)
     k = plan.n_clusters[:, None, None].float()
-    along = draws.uniform(0, 1, n_sets, n_points, 1)
+    along = _along(plan, draws)
     across = draws.normal(n_sets, n_points, 1)
     thin = draws.uniform(0.02, 0.2, n_sets, 1, 1) * across
 

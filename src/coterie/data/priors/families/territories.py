@@ -6,6 +6,7 @@ from torch import Tensor
 from coterie.data.priors.draws import Drawn, Draws, Plan
 from coterie.data.priors.placing import bend
 from coterie.data.priors.sifting import SPARE, sift
+from coterie.functional.fusing import fusible
 
 SIDE = 12  # squares along the largest grid
 STEPS = 28
@@ -58,24 +59,28 @@ def _grow(side: Tensor, plan: Plan, draws: Draws) -> Tensor:
     thin = draws.chance(0.5, n_sets, 1, 1, 1)
     wanted = torch.where(draws.chance(0.5, n_sets, 1, 1), STEPS, 6 + draws.choice(12, n_sets, 1, 1))
     for step in range(STEPS):
-        free = inside & (owner == NOBODY) & (step < wanted)
-        owner = torch.where(free, _settle(owner, pace, thin, draws), owner)
+        tickets = draws.uniform(0, 1, 2, n_sets, len(AROUND), SIDE, SIDE)
+        owner = _settle(owner, inside & (step < wanted), pace, thin, tickets)
     return owner
 
 
-def _settle(owner: Tensor, pace: Tensor, thin: Tensor, draws: Draws) -> Tensor:
-    """Which of the owners around comes to each square, or NOBODY: (B, S, S).
+@fusible
+def _settle(
+    owner: Tensor, open_to_all: Tensor, pace: Tensor, thin: Tensor, tickets: Tensor
+) -> Tensor:
+    """Who owns each square after the owners around have come to the free ones: (B, S, S).
 
-    pace (B, K, S, S); thin (B, 1, 1, 1): whether only to squares that touch one of their own, so
-    that branches stay branches.
+    open_to_all (B, S, S), where there is land; pace (B, K, S, S); thin (B, 1, 1, 1): whether they
+    come only to squares that touch one of their own, so that branches stay branches; tickets
+    (2, B, 4, S, S) in [0, 1): whether they come, and who is the first.
     """
     around = torch.stack([_shift(owner, x, y) for x, y in AROUND], 1)  # (B, 4, S, S)
     touching = (around[:, :, None] == around[:, None]).sum(2)
-    ticket = draws.uniform(0, 1, *around.shape)
-    comes = (around != NOBODY) & (ticket < pace.gather(1, around.clamp_min(0)))
+    comes = (around != NOBODY) & (tickets[0] < pace.gather(1, around.clamp_min(0)))
     comes = comes & (~thin | (touching == 1))
-    first = torch.where(comes, draws.uniform(0, 1, *around.shape), -1.0).argmax(1, keepdim=True)
-    return torch.where(comes.any(1), around.gather(1, first)[:, 0], NOBODY)
+    first = torch.where(comes, tickets[1], -1.0).argmax(1, keepdim=True)
+    comes = open_to_all & (owner == NOBODY) & comes.any(1)
+    return torch.where(comes, around.gather(1, first)[:, 0], owner)
 
 
 def _to_others(inner: Tensor, square: Tensor, label: Tensor, owner: Tensor) -> Tensor:
