@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs, make_moons
 import coterie
 from coterie.plots import plot_steps
 
-moons, _ = make_moons(300, noise=0.06, random_state=3)
+moons, _ = make_moons(300, noise=0.05, random_state=3)
 blobs, _ = make_blobs(
     [120, 80], centers=[(2.6, 1.3), (-1.2, -1.2)], cluster_std=0.2, random_state=3
 )

@@ -15,54 +15,31 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from coterie.functional.anchors import best_anchor, spread_anchors
-from coterie.functional.diffusion import (
-    N_SCALES,
-    Ground,
-    Survey,
-    n_news,
-    nearness,
-    reach,
-    survey,
-    walk_from,
-)
+from coterie.functional.diffusion import N_SCALES, nearness, walk_from
 from coterie.functional.em import Gaussians, gaussian_log_density, map_moments
 from coterie.functional.reduce import all_points_sum, count_points, masked_softmax
-from coterie.layers.landmarks import LandmarkMixing
 from coterie.layers.mixing import IntraCM
 from coterie.layers.mlp import mlp
-from coterie.layers.waves import Waves
 from coterie.systems.amcp_config import AMCPConfig
+from coterie.systems.amcp_encoder import AMCPEncoder
 from coterie.systems.amcp_parts import Belief, Features, Guess, Question, Scene
 
 
-class AMCPNetwork(nn.Module):
+class AMCPNetwork(AMCPEncoder):
     """Encoder (IntraCM), proposal conditioned on finished clusters (InterCC), refined read-out."""
 
     def __init__(self, config: AMCPConfig) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         width, narrow, columns = config.width, config.read_width, config.columns
         # Without a density a cluster has no place: every moment below has no columns.
         self.located = columns if config.density == "gaussian" else 0
-
-        def mixing(block_width: int, em_steps: int) -> IntraCM:
-            return IntraCM(block_width, config.heads, config.references, em_steps, config.e_step)
-
-        self.waves = Waves(config.frequencies)
-        told = n_news(columns) if config.landmarks else 0
-        self.embed = mlp([columns * (1 + 2 * config.frequencies) + told, width, width, width])
-        encoder = nn.ModuleList()
-        for _ in range(config.encoder_blocks):
-            if config.landmarks:
-                encoder.append(LandmarkMixing(width, config.heads, N_SCALES))
-            else:
-                encoder.append(mixing(width, config.em_steps))
         if config.landmarks:
             self.hear = nn.Linear(N_SCALES, narrow, bias=False)
-        decoder = nn.ModuleList(mixing(narrow, 1) for _ in range(config.decoder_blocks))
-        self.encoder = encoder
+        decoder = nn.ModuleList(
+            IntraCM(narrow, config.heads, config.references, 1, config.e_step)
+            for _ in range(config.decoder_blocks)
+        )
         self.decoder = cast("Sequence[IntraCM]", decoder)
-        self.norm_encoded = nn.LayerNorm(width)
         self.norm_decoded = nn.LayerNorm(narrow) if config.decoder_blocks else nn.Identity()
         self.score_map = nn.Linear(width, narrow)
         self.proposal_maps = nn.Linear(width, 2 * narrow)
@@ -91,48 +68,21 @@ class AMCPNetwork(nn.Module):
         self.refine = mlp([width + narrow + 1 + 2 * self.located, width, width])
         self.norm_refine = nn.LayerNorm(width)
 
-    @property
-    def n_slots(self) -> int:
-        """How many tensors of an encoding any further point reads."""
-        return len(self.encoder) + (len(Ground._fields) if self.config.landmarks else 0)
-
     def encode(self, points: Tensor, mask: Tensor) -> tuple[Features, tuple[Tensor, ...]]:
-        """IntraCM over a set: points (B, N, D), mask (B, N) -> features and slots."""
-        if self.config.landmarks:
-            return self._encode_by_landmarks(points, mask)
-        encoded, slots = self.embed(self.waves(points)), []
-        for block in cast("Sequence[IntraCM]", self.encoder):
-            slots.append(block.gather(encoded, mask))
-            encoded = block.read(encoded, slots[-1])
-        return self._features(points, encoded, None), tuple(slots)
-
-    def _encode_by_landmarks(
-        self, points: Tensor, mask: Tensor
-    ) -> tuple[Features, tuple[Tensor, ...]]:
-        around = survey(points, mask, self._n_landmarks(points.shape[1]))
-        index, ground, near, walks = around
-        encoded, slots = self._embed_beside(points, near, ground), []
-        index = index[..., None].expand(-1, -1, self.config.width)
-        for block in cast("Sequence[LandmarkMixing]", self.encoder):
-            slots.append(block.gather(encoded.gather(1, index), ground.there, walks.ends))
-            encoded = block.read(encoded, slots[-1], near)
-        return self._features(points, encoded, around), (*ground, *slots)
+        """What a step reads of sets: points (B, N, D), mask (B, N) -> features and slots."""
+        encoded, slots, near, walks = self.mix(points, mask)
+        if self.config.proposal == "anchor":
+            promise = self.promise(encoded.detach())  # it judges the encoding, it must not bend it
+        else:
+            promise = encoded.new_zeros(*encoded.shape[:2], 1)
+        pool, key = self.proposal_maps(encoded).chunk(2, -1)
+        place, score = points[..., : self.located], self.score_map(encoded)
+        return Features(place, score, pool, key, promise, near, walks), slots
 
     def view(self, points: Tensor, slots: Sequence[Tensor]) -> Scene:
         """Any points (B, M, D) in the light of an encoding that was kept."""
-        near = None
-        if self.config.landmarks:
-            ground, slots = Ground(*slots[: len(Ground._fields)]), slots[len(Ground._fields) :]
-            near = reach(points, ground)
-            encoded = self._embed_beside(points, near, ground)
-            for nearby, slot in zip(self.encoder, slots, strict=True):
-                encoded = cast(LandmarkMixing, nearby).read(encoded, slot, near)
-        else:
-            encoded = self.embed(self.waves(points))
-            for block, slot in zip(self.encoder, slots, strict=True):
-                encoded = cast(IntraCM, block).read(encoded, slot)
-        score = self.score_map(self.norm_encoded(encoded))[:, None]
-        return Scene(score, points[..., : self.located], near)
+        encoded, near = self.read_slots(points, slots)
+        return Scene(self.score_map(encoded)[:, None], points[..., : self.located], near)
 
     def guess(
         self, features: Features, question: Question
@@ -167,28 +117,6 @@ class AMCPNetwork(nn.Module):
         mean = all_points_sum(weight @ pool) / size.clamp_min(1)
         # Weighted by its share, so that the sum stays bounded however many clusters there are.
         return share * self.summarise(torch.cat([mean, _log(share)], -1))
-
-    def _n_landmarks(self, n_points: int) -> int:
-        """As many as are wanted, or as there are points; an exported graph takes any number."""
-        if torch.compiler.is_exporting():
-            return self.config.landmarks
-        return min(self.config.landmarks, n_points)
-
-    def _features(self, points: Tensor, encoded: Tensor, around: Survey | None) -> Features:
-        encoded = self.norm_encoded(encoded)
-        if self.config.proposal == "anchor":
-            promise = self.promise(encoded.detach())  # it judges the encoding, it must not bend it
-        else:
-            promise = encoded.new_zeros(*encoded.shape[:2], 1)
-        pool, key = self.proposal_maps(encoded).chunk(2, -1)
-        place = points[..., : self.located]
-        near, walks = (None, None) if around is None else (around.near, around.walks)
-        return Features(place, self.score_map(encoded), pool, key, promise, near, walks)
-
-    def _embed_beside(self, points: Tensor, near: Tensor, ground: Ground) -> Tensor:
-        """Points (B, N, D) one by one, with what the landmarks near them tell: (B, N, C)."""
-        embedded: Tensor = self.embed(torch.cat([self.waves(points), near @ ground.news], -1))
-        return embedded
 
     def _anchors(self, promise: Tensor, refused: Tensor, mask: Tensor) -> Tensor:
         """The points to start from, by their promise and by whether a cluster nearly took them.
