@@ -4,12 +4,12 @@ It is asked again, each time about some of the points: where the answers differ,
 doubt. A network that is wrong in the same way each time is not found out, so the answers are
 smeared, some of them widely.
 
-What that is worth, on 120 fresh sets of up to 500 points of the universal prior, with a network that
-is younger than the widths below: the true number had 2.3 nats against it on average, with the number
-found and its two neighbours alone 3.9; it was among the most probable 80 % in 79 % of the sets; the
-number found was right in 0.375 of them and believed in by 0.377. Frames stretched and mirrored at
-random, proposals drawn at random, and half of the points instead of most were tried on fewer sets: no
-better.
+What that is worth, on 120 fresh sets of up to 500 points of the universal prior, with a network
+that is younger than the widths below: the true number had 2.3 nats against it on average, with the
+number found and its two neighbours alone 3.9; it was among the most probable 80 % in 79 % of the
+sets; the number found was right in 0.375 of them and believed in by 0.377. Frames stretched and
+mirrored at random, proposals drawn at random, and half of the points instead of most were tried on
+fewer sets: no better.
 """
 
 import numpy as np
