@@ -38,8 +38,9 @@ def test_every_family_has_its_sets(sets):
     assert [given.kind for given in sets] == [name for name in FAMILIES for _ in range(2)]
     assert len({given.name for given in sets}) == len(sets)
     # A fence with too few posts is none: such an enclosure is the scene of its number.
-    others = [given for given in sets if given.kind != "enclosures"]
-    assert len({given.points.tobytes() for given in others}) == len(others)
+    for alike in ("enclosures", "scenes"):
+        differing = [given for given in sets if given.kind != alike]
+        assert len({given.points.tobytes() for given in differing}) == len(differing)
 
 
 def test_sets_hold_no_padding_and_no_empty_column(sets):

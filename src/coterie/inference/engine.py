@@ -147,9 +147,10 @@ def cluster_points(
         rule, points, context, config.wishes, counts=counts, chunk_size=config.chunk_size
     )
     found = apply(rule, points, config.chunk_size, noise=noise)
-    steps = steps_of(clusters, index[seen])
     if config.whole_trace and len(seen) < len(context):
         steps = steps_of_all(system, commits, context, index, seen)
+    else:
+        steps = steps_of(clusters, index[seen])
     by_size = occupied_by_size(found, counts)
     found = keep_clusters(found, by_size, config.chunk_size)
     clustering = Clustering(

@@ -1,6 +1,6 @@
 """What a network says of the context, carried to all other points by their neighbours in it.
 
-A network that compares each point with hundreds of landmarks takes a minute for a million points; a
+A network that compares each point with hundreds of landmarks takes minutes for a million points; a
 search among a thousand takes a second. Its answers change as smoothly as the points lie, so a point
 between others is given what these were given.
 """

@@ -12,7 +12,7 @@ from coterie.inference.result import Step
 from coterie.systems.protocol import Commit, Sequential
 
 
-def steps_of(commits: tuple[Commit, ...], index: Rows) -> tuple[Step, ...]:
+def steps_of(commits: Sequence[Commit], index: Rows) -> tuple[Step, ...]:
     """What the commits said of the points of this index (m,), which may name a point twice."""
     rows, once = np.unique(index, return_index=True)
     steps = []
