@@ -29,7 +29,7 @@ CHAIN = (
 )
 # What stands beside the chain, and the little it needs.
 BESIDE = {
-    "data": {"functional"},
+    "data": {"functional", "encoders"},
     "metrics": {"functional"},
     "palette": set(),
     "plots": {"encoders", "metrics", "palette"},

@@ -8,9 +8,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["AMCP", "DAC", "Clustering", "__version__", "cluster", "models", "write_report"]
+__all__ = [
+    "AMCP",
+    "DAC",
+    "Clustering",
+    "__version__",
+    "cluster",
+    "models",
+    "read_images",
+    "write_report",
+]
 
 if TYPE_CHECKING:
+    from coterie.data.images import read_images
     from coterie.estimators.amcp import AMCP
     from coterie.estimators.dac import DAC
     from coterie.estimators.quick import cluster
@@ -25,6 +35,7 @@ _HOMES = {
     "Clustering": "coterie.inference.result",
     "cluster": "coterie.estimators.quick",
     "models": "coterie.weights.catalogue",
+    "read_images": "coterie.data.images",
     "write_report": "coterie.report.write",
 }
 

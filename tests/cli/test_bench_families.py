@@ -55,6 +55,20 @@ def test_the_command_of_a_plan_asks_for_the_same(calls):
     assert calls == [(plan, "else/families.jsonl", True, False)]
 
 
+def test_an_interrupted_run_says_that_its_runs_are_kept(monkeypatch, tmp_path):
+    def stopped(plan, ledger, **settings):
+        ledger.write_text("a run\n")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(families, "run_families", stopped)
+    result = run("--out", str(tmp_path))
+    kept = tmp_path / "families.jsonl"
+    assert (result.exit_code, result.stdout) == (130, "")
+    said = f"coterie: interrupted; {kept} has what was measured, --resume goes on with it\n"
+    assert result.stderr == said
+    assert kept.read_text() == "a run\n"
+
+
 def test_results_are_written_and_shown(calls, tmp_path):
     result = run("--fresh")
     assert calls[0][3]

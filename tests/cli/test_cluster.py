@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 import coterie
@@ -92,6 +93,33 @@ def test_labels_and_picture_are_written_into_new_folders(run, table, blobs, tmp_
     assert f"picture   {picture}" in result.stdout
 
 
+def test_a_folder_of_images_is_clustered_and_written_by_name(run, tmp_path):
+    random, folder = np.random.default_rng(0), tmp_path / "images"
+    folder.mkdir()
+    for number in range(40):
+        pixels = random.integers(0, 40, (9, 9), dtype=np.uint8)
+        pixels[:, 4 * (number % 2) : 4 * (number % 2) + 5] += 200  # left or right
+        Image.fromarray(pixels).save(folder / f"{number:02}.png")
+    labels, report = tmp_path / "labels.csv", tmp_path / "report.html"
+    result = run("cluster", folder, "--out", labels, "--report", report)
+    assert result.exit_code == 0, result.output
+    assert "columns   256: mixture 1, mixture 2, mixture 3, ..., mixture 256" in result.stdout
+    rows = list(csv.DictReader(labels.read_text().splitlines()))
+    assert [row["file"] for row in rows] == [f"{number:02}.png" for number in range(40)]
+    assert list(rows[0]) == ["file", "cluster", "confidence"]
+    assert [row["cluster"] == rows[0]["cluster"] for row in rows] == [True, False] * 20
+    assert "17.png" in report.read_text()
+
+
+def test_a_folder_that_cannot_be_clustered_is_refused(run, tmp_path):
+    assert "is a folder without images" in refused(run("cluster", tmp_path))
+    (tmp_path / "a.png").write_bytes(b"nothing")
+    assert "a.png cannot be read as an image" in refused(run("cluster", tmp_path))
+    Image.new("L", (4, 4)).save(tmp_path / "a.png")
+    line = refused(run("cluster", tmp_path, "--out", tmp_path / "labels.parquet"))
+    assert "name it .csv, not labels.parquet" in line
+
+
 def test_a_projection_is_a_note_and_no_python_warning(run, tmp_path):
     path = tmp_path / "wide.csv"
     rows = np.random.default_rng(0).normal(size=(30, 17))
@@ -144,7 +172,7 @@ def test_the_seed_reaches_the_estimator(run, table, monkeypatch):
 
 def test_bad_input_is_refused_in_one_line(run, table, tmp_path):
     hole = tmp_path / "hole.csv"
-    hole.write_text("x,y\n1,2\n3,\n")
+    hole.write_text("x,y\n1,2\n3,inf\n")
     assert "no file absent.csv" in refused(run("cluster", "absent.csv"))
     assert "row 2, counted without the header, column 'y'" in refused(run("cluster", hole))
     shipped = ", ".join(sorted(model.name for model in coterie.models()))
@@ -345,6 +373,88 @@ def test_a_long_file_is_streamed(run, blobs, tmp_path, monkeypatch):
     np.testing.assert_array_equal(written[:, 2], blobs.labels[chosen])
     assert "a sample of 200 of 3,000 rows" in report.read_text()
     assert "a sample of 200" in run("cluster", path, "--sample", 200).stdout
+
+
+@pytest.fixture
+def gappy(blobs, tmp_path):
+    """The clusters with a gap in every twentieth row, an empty column, and the same as a frame."""
+    values = blobs.points.copy()
+    values[::20, 1] = np.nan
+    frame = pl.DataFrame(values, schema=["x", "y"]).with_columns(
+        pl.col("y").fill_nan(None), pl.lit(None, pl.Float64).alias("empty")
+    )
+    frame.write_csv(tmp_path / "gappy.csv")
+    frame.write_csv(tmp_path / "gappy.tsv", separator="\t")
+    frame.write_parquet(tmp_path / "gappy.parquet")
+    frame.write_ipc(tmp_path / "gappy.arrow")
+    np.save(tmp_path / "gappy.npy", frame.to_numpy())
+    return frame
+
+
+FILLED = "missing values filled with the median: {} (15 values)"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow", "npy"])
+def test_gaps_in_a_file_are_filled_as_those_of_a_data_frame(run, gappy, tmp_path, suffix):
+    path, target = tmp_path / f"gappy.{suffix}", tmp_path / f"labels.{suffix}"
+    result = run("cluster", path, "--out", target, "--json")
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    x, y, empty = ("x1", "x2", "x3") if suffix == "npy" else gappy.columns
+    assert summary["columns"] == [x, y]
+    assert summary["left_out"] == [{"name": empty, "reason": "no values"}]
+    assert summary["filled"] == [{"name": y, "gaps": 15, "median": gappy["y"].median()}]
+    assert summary["notes"] == [FILLED.format(repr(y))]
+    with pytest.warns(UserWarning) as caught:  # noqa: PT030, two kinds of it
+        labels = coterie.cluster(gappy)
+    assert FILLED.format("'y'") in [str(each.message) for each in caught]
+    if suffix == "npy":
+        written = np.load(target)
+        np.testing.assert_array_equal(written[:, :3], gappy.to_numpy())
+        np.testing.assert_array_equal(written[:, 3], labels)
+    else:
+        read = {"parquet": pl.read_parquet, "arrow": pl.read_ipc, "csv": pl.read_csv}
+        written = read.get(suffix, lambda p: pl.read_csv(p, separator="\t"))(target)
+        assert written["y"].to_list() == gappy["y"].to_list()
+        assert written["cluster"].to_list() == labels.tolist()
+
+
+def test_gaps_are_said_to_people_and_in_the_report(run, gappy, tmp_path):
+    report, picture = tmp_path / "report.html", tmp_path / "steps.png"
+    result = run("cluster", tmp_path / "gappy.csv", "--report", report, "--plot", picture)
+    assert result.exit_code == 0, result.output
+    assert f"note      {FILLED.format(repr('y'))}" in result.stdout
+    assert "left out  empty: no values" in result.stdout
+    assert "missing values filled with the median" in report.read_text()
+    assert picture.is_file()
+
+
+def test_gaps_of_a_streamed_file_are_filled_from_the_sample(run, blobs, tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 2000)
+    chosen = np.random.default_rng(0).integers(300, size=2000)
+    # The second column tells the clusters apart; the first only says little, and has the gaps.
+    cells = [
+        ["" if row % 3 == 0 else repr(x / 1000), repr(y), repr(x)]
+        for row, (x, y) in enumerate(blobs.points[chosen].tolist())
+    ]
+    path, target = tmp_path / "long.csv", tmp_path / "labels.csv"
+    path.write_text("z,y,x\n" + "".join(",".join(line) + "\n" for line in cells))
+    result = run("cluster", path, "--sample", 200, "--weights", "amcp-universal", "--out", target)
+    assert result.exit_code == 0, result.output
+    note = "filled with the median of a sample of 200 rows: 'z' (667 values)"
+    assert note in result.stdout
+    with target.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [[row["z"], row["y"], row["x"]] for row in rows] == cells
+    assert all(row["cluster"].isdigit() for row in rows)
+    assert len(rows) == 2000
+
+
+def test_text_is_left_out_of_a_file_and_no_column_to_ask_for(run, table):
+    assert "left out  [red]name: text" in run("cluster", table).stdout
+    line = refused(run("cluster", table, "--columns", "x,[red]name"))
+    assert "column '[red]name' has text" in line
+    assert "a data frame may have categories" in line
 
 
 def test_the_report_is_written_with_the_command_that_made_it(run, table, tmp_path):

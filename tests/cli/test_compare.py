@@ -61,6 +61,22 @@ def test_people_get_one_table(run, table):
     assert result.stderr == ""
 
 
+def test_gaps_are_filled_for_all_methods_alike_and_said(run, table, tmp_path):
+    path = tmp_path / "gappy.csv"
+    lines = table.read_text().splitlines()
+    path.write_text("\n".join([*lines[:2], ",".join(["", *lines[2].split(",")[1:]]), *lines[3:]]))
+    note = "missing values filled with the median: 'x' (1 value)"
+    assert f"note      {note}" in run(path, *QUICK).stdout
+    found = json.loads(run(path, "--json", *QUICK).stdout)
+    assert found["notes"] == [note]
+    rest = [float(line.split(",")[0]) for line in (lines[1], *lines[3:])]
+    assert found["filled"] == [
+        {"name": "x", "gaps": 1, "median": pytest.approx(np.median(rest), abs=1e-12)}
+    ]
+    assert all(row["refusal"] is None for row in found["methods"])
+    assert json.loads(run(table, "--json", *QUICK).stdout)["notes"] == []
+
+
 def test_a_long_file_is_compared_on_a_sample(run, table):
     result = run(table, "--sample", 100, "--json", *QUICK)
     found = json.loads(result.stdout)

@@ -51,6 +51,18 @@ def test_only_this_machine_may_come_unless_told_otherwise(asked):
     assert "everybody" in result.stderr
 
 
+def test_ctrl_c_is_how_it_ends(asked, monkeypatch):
+    import uvicorn
+
+    def stopped(server, sockets):
+        sockets[0].close()
+        raise KeyboardInterrupt  # as uvicorn does when it has shut down
+
+    monkeypatch.setattr(uvicorn.Server, "run", stopped)
+    result = run("--port", "0")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
 def test_small_answers_are_sent_at_once(asked):
     """The event loop turns Nagle's algorithm off for what calls itself TCP alone."""
     run("--port", "0")

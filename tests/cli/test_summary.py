@@ -28,6 +28,13 @@ def said(capsys, **changes):
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
+def test_a_great_many_columns_are_counted(capsys):
+    lines = said(capsys, columns=[f"c{number}" for number in range(41)])
+    assert "columns   41: c0, c1, c2, ..., c40" in lines
+    lines = said(capsys, columns=[f"c{number}" for number in range(40)])
+    assert f"columns   {', '.join(f'c{number}' for number in range(40))}" in lines
+
+
 def test_what_was_found_is_said_as_it_is_called(capsys):
     lines = said(capsys)
     assert lines[:4] == [

@@ -1,8 +1,11 @@
 import json
+import os
+import signal
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 from typer.testing import CliRunner
 
 from coterie.cli.app import app
@@ -39,7 +42,7 @@ def only_tiny(monkeypatch, tmp_path):
 
 def train(*arguments):
     arguments = ["train", *map(str, arguments), "--device", "cpu"]
-    return CliRunner().invoke(app, arguments)
+    return CliRunner().invoke(app, arguments, prog_name="coterie")
 
 
 def refused(result):
@@ -151,7 +154,7 @@ def test_own_tables_take_the_place_of_the_recipe_s_sets(tables, tmp_path):
     _, card = load_system(weights)
     assert card.columns == 4
     assert card.scaling == "robust"
-    assert card.trained_on == "tables of tables: up to 2 clusters, 24 points, 4 columns"
+    assert card.trained_on == "sets of tables: up to 2 clusters, 24 points, 4 columns"
     assert card.provenance["recipe"]["prior"]["name"] == "LabelledFolder"
     grouped = CliRunner().invoke(app, ["cluster", str(tables / "a.csv"), "--weights", str(weights)])
     assert grouped.exit_code == 0, grouped.output
@@ -163,6 +166,12 @@ def test_own_tables_take_the_place_of_the_recipe_s_sets(tables, tmp_path):
         (["--sets", "nowhere"], "no folder nowhere"),
         (["--sets", "tables"], "tables/a.csv has no column 'label'"),
         (["--test-sets", "tables"], "--test-sets goes with --sets"),
+        (["--start-from", "dac-mog2d"], "another network than recipe 'tiny' builds"),
+        (
+            ["--sets", "tables", "--label", "side", "--start-from", "amcp-universal"],
+            "weights 'amcp-universal' are of the system 'amcp', recipe 'tiny' is of 'dac'",
+        ),
+        (["--sets", "tables", "--label", "side", "--start-from", "nobody"], "no model 'nobody'"),
     ],
 )
 def test_wrong_tables_are_refused_in_one_line(tables, options, sentence):
@@ -175,3 +184,119 @@ def test_a_run_is_not_resumed_on_other_tables(tables):
     (tables / "c.csv").write_text(more)
     line = refused(train("tiny", "--sets", tables, "--label", "side", "--resume"))
     assert "was written by another recipe" in line
+
+
+def test_without_a_checkpoint_resuming_begins_anew_and_says_so(tmp_path):
+    result = train("tiny", "--resume")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "coterie: no checkpoint in runs/tiny; training begins anew\n"
+    assert (tmp_path / "runs" / "tiny" / WEIGHTS).is_file()
+    assert train("tiny", "--resume").stderr == ""
+
+
+def interrupt_during(monkeypatch, step):
+    """Press Ctrl+C in the middle of a step, counted from one."""
+    sample = Recipe.sample
+    drawn = []
+
+    def pressing(recipe, generator):
+        drawn.append(recipe)
+        if len(drawn) == step:
+            os.kill(os.getpid(), signal.SIGINT)
+        return sample(recipe, generator)
+
+    monkeypatch.setattr(Recipe, "sample", pressing)
+
+
+def test_ctrl_c_keeps_the_step_and_says_how_to_go_on(tmp_path, monkeypatch):
+    train("tiny", "--out", tmp_path / "whole", "--seed", 3)
+    with monkeypatch.context() as pressed:
+        interrupt_during(pressed, 3)
+        result = train("tiny", "--out", tmp_path / "parted", "--seed", 3)
+    checkpoint = tmp_path / "parted" / CHECKPOINT
+    again = f"coterie train tiny --out {tmp_path / 'parted'} --seed 3 --device cpu --resume"
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == f"coterie: interrupted; {checkpoint} is kept, go on with: {again}\n"
+    assert load_tensors(checkpoint)[1]["step"] == 3
+    assert not (tmp_path / "parted" / WEIGHTS).exists()
+    result = CliRunner().invoke(app, again.split()[1:])
+    assert result.exit_code == 0, result.output
+    whole, parted = (load_tensors(tmp_path / name / WEIGHTS)[0] for name in ("whole", "parted"))
+    assert all(whole[name].equal(parted[name]) for name in whole)
+
+
+def test_ctrl_c_before_the_first_step_keeps_nothing_and_says_so(tmp_path, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("coterie.training.trainer.build", stop)
+    result = train("tiny")
+    assert result.exit_code == 130
+    expected = "coterie: interrupted before there was a checkpoint; nothing is kept\n"
+    assert result.stderr == expected
+
+
+def test_an_unknown_device_is_refused_in_one_line():
+    line = refused(CliRunner().invoke(app, ["train", "tiny", "--device", "banana"]))
+    assert "Invalid value for '--device'" in line
+
+
+def test_gaps_in_the_tables_are_filled_and_said(tables):
+    path = tables / "a.csv"
+    header, first, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([header, ",".join(["", *first.split(",")[1:]]), *rest]) + "\n")
+    result = train("tiny", "--sets", tables, "--label", "side")
+    assert result.exit_code == 0, result.output
+    note = "missing values filled with the median: 'x' (1 value)"
+    assert result.stderr == f"coterie: {path}: {note}\n"
+
+
+def test_training_goes_on_from_the_same_network(tmp_path):
+    train("tiny", "--out", tmp_path / "first")
+    before = tmp_path / "first" / WEIGHTS
+    result = train("tiny", "--start-from", before, "--steps", 1, "--learning-rate", 1e-5)
+    assert result.exit_code == 0, result.output
+    known, taught = (
+        load_tensors(path)[0] for path in (before, tmp_path / "runs" / "tiny" / WEIGHTS)
+    )
+    apart = max((known[name] - taught[name]).abs().max() for name in known)
+    assert 0 < apart <= 1.02e-5
+
+
+def test_training_starts_from_weights_and_keeps_their_network(tables, tmp_path):
+    train("tiny", "--out", tmp_path / "first")
+    before = tmp_path / "first" / WEIGHTS
+    result = train(
+        *("tiny", "--sets", tables, "--label", "side", "--start-from", before, "--steps", 1),
+        *("--test-sets", tables),
+    )
+    assert result.exit_code == 0, result.output
+    after = tmp_path / "runs" / "tiny-tables" / WEIGHTS
+    (known, _), (taught, card) = load_system(before), load_system(after)
+    assert card.settings == load_system(before)[1].settings  # of two columns, not of four
+    assert card.provenance["recipe"]["start_from"] == str(before)
+    assert card.trained_on == "sets of tables: up to 2 clusters, 24 points, 2 columns"
+    assert card.scaling == "robust"
+    # One step of Adam moves a weight by the learning rate at most; a fresh network is far away.
+    furthest = max(
+        (one - other).abs().max()
+        for one, other in zip(known.parameters(), taught.parameters(), strict=True)
+    )
+    assert 0 < furthest <= 1.01 * TINY.training.learning_rate
+
+
+def test_sorted_images_are_sets_too(tmp_path):
+    random = np.random.default_rng(0)
+    for kind in ("left", "right"):
+        folder = tmp_path / "images" / kind
+        folder.mkdir(parents=True)
+        for number in range(12):
+            pixels = random.integers(0, 99, (8, 8), dtype=np.uint8)
+            pixels[:, :4] += 150 * (kind == "left")
+            Image.fromarray(pixels).save(folder / f"{number}.png")
+    result = train("tiny", "--sets", tmp_path / "images", "--test-sets", tmp_path / "images")
+    assert result.exit_code == 0, result.output
+    weights = tmp_path / "runs" / "tiny-images" / WEIGHTS
+    assert load_system(weights)[1].columns == 16
+    command = ["cluster", str(tmp_path / "images"), "--weights", str(weights)]
+    assert CliRunner().invoke(app, command).exit_code == 0

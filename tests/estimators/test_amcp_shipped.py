@@ -57,7 +57,12 @@ def test_finds_the_clusters_of_an_easy_set(k, consolidate):
 
 @pytest.mark.parametrize(
     ("name", "consolidate", "n_seen"),
-    [("amcp-mog2d", True, 200), ("amcp-mog2d", False, 300), ("amcp-warped2d", True, 300)],
+    [
+        ("amcp-mog2d", True, 200),
+        ("amcp-mog2d", False, 300),
+        ("amcp-mog2d-wide", True, 300),
+        ("amcp-warped2d", True, 300),
+    ],
 )
 def test_a_network_that_only_proposes_takes_a_glance(name, consolidate, n_seen):
     points, labels = easy(4)

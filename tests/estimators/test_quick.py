@@ -27,3 +27,10 @@ def test_input_is_left_alone(blobs):
     points = np.array(blobs.points)
     cluster(points)
     assert (points == blobs.points).all()
+
+
+def test_no_weights_and_no_device_are_refused_in_words(blobs):
+    with pytest.raises(ValueError, match="weights must be a shipped model's name"):
+        cluster(blobs.points, weights=None)
+    with pytest.raises(ValueError, match="no device 'banana' here"):
+        cluster(blobs.points, device="banana")

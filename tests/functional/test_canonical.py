@@ -5,7 +5,12 @@ import pytest
 import torch
 from scipy.stats import ortho_group
 
-from coterie.functional.canonical import onto_principal_axes, standardise, symmetric_eigen
+from coterie.functional.canonical import (
+    onto_first_axes,
+    onto_principal_axes,
+    standardise,
+    symmetric_eigen,
+)
 
 
 def skewed_sets(columns: int = 6, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -172,3 +177,55 @@ def test_inputs_are_left_alone():
     before = points.clone()
     frame(points, mask)
     assert torch.equal(points, before)
+
+
+def wide_sets(columns: int = 60) -> tuple[torch.Tensor, torch.Tensor]:
+    """Two sets (B, N, D) of many correlated columns with falling variances, one partly padding."""
+    random = np.random.default_rng(5)
+    turn = ortho_group.rvs(columns, random_state=1)
+    points = random.exponential(size=(2, 300, columns)) * 0.85 ** np.arange(columns) @ turn
+    mask = torch.arange(300) < torch.tensor([300, 200])[:, None]
+    return torch.from_numpy(points), mask
+
+
+def test_the_first_of_many_axes_are_those_of_an_exact_solver():
+    points, mask = wide_sets()
+    found = onto_first_axes(points, mask, 6)
+    assert found.shape == (2, 300, 6)
+    for one, valid, turned in zip(points.numpy(), mask.numpy(), found.numpy(), strict=True):
+        centred = one[valid] - one[valid].mean(0)
+        _, singular, axes = np.linalg.svd(centred, full_matrices=False)
+        scores = centred @ axes[:6].T / (singular[0] / np.sqrt(valid.sum()))
+        scores *= np.sign((scores**3).mean(0))
+        np.testing.assert_allclose(turned[valid], scores, atol=1e-3)
+
+
+def test_more_rounds_find_the_axes_to_the_last_digit():
+    points, mask = wide_sets()
+    near, nearer, exact = (onto_first_axes(points, mask, 6, rounds=n) for n in (4, 8, 60))
+    assert (nearer - exact).abs().max() < 0.1 * (near - exact).abs().max()
+
+
+@pytest.mark.parametrize("columns", [6, 10])
+def test_of_few_axes_the_first_are_exact(columns):
+    points, mask = skewed_sets(columns)
+    first = onto_first_axes(points, mask, 6)
+    assert torch.equal(first, onto_principal_axes(points, mask)[..., :6])
+
+
+def test_padding_does_not_turn_the_first_axes():
+    points, mask = wide_sets()
+    other = torch.where(mask[..., None], points, 1e9)
+    valid = mask[..., None]
+    assert torch.equal(
+        torch.where(valid, onto_first_axes(points, mask, 6), 0.0),
+        torch.where(valid, onto_first_axes(other, mask, 6), 0.0),
+    )
+
+
+def test_columns_that_never_vary_leave_the_first_axes_finite():
+    points = torch.zeros(1, 50, 40)
+    points[0, :, 3] = torch.arange(50.0)
+    first = onto_first_axes(points, torch.ones(1, 50, dtype=torch.bool), 4)
+    assert first.isfinite().all()
+    assert not first[..., 1:].abs().gt(1e-5).any()

@@ -91,7 +91,7 @@ def test_the_rule_repeats_the_labels(blobs, second_look):
 
 def test_a_crowd_is_told_apart():
     drawn = MixtureOfGaussians(1500, 12).sample(30, torch.Generator().manual_seed(0))
-    points, labels = (part[6][drawn.mask[6]].numpy() for part in (drawn.points, drawn.labels))
+    points, labels = (part[7][drawn.mask[7]].numpy() for part in (drawn.points, drawn.labels))
     hasty, careful = (
         coterie.AMCP("amcp-mog2d", consolidate=False, second_look=look).fit(points)
         for look in (False, True)

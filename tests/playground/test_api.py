@@ -137,6 +137,17 @@ def test_a_table_is_read_as_it_will_be_clustered_and_drawn(client):
     assert client.post("/api/table", json={"points": [[1]]}).status_code == 415
 
 
+def test_gaps_of_a_table_are_filled_and_told(client):
+    text = "a,b\n1,2\n4,\n7,8\n"
+    note = "missing values filled with the median: 'b' (1 value)"
+    told = client.post("/api/table", content=text, headers=CSV).json()
+    assert told["points"] == [[1, 2], [4, 5], [7, 8]]
+    assert told["notes"] == [note]
+    assert note in client.post("/api/cluster", content=text, headers=CSV).json()["warnings"]
+    whole = client.post("/api/cluster", content="a,b\n1,2\n4,5\n7,8\n", headers=CSV).json()
+    assert note not in whole["warnings"]
+
+
 def test_presets_are_drawn_within_what_their_sliders_allow(client):
     for preset in client.get("/api/presets").json():
         query = {"n": 100, "overlap": preset["overlap"]["highest"]}

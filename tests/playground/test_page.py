@@ -214,6 +214,13 @@ def test_a_table_is_opened_and_its_truth_is_found(visitor, blobs):
     assert visitor.n_clusters == 3
 
 
+def test_gaps_of_a_table_are_said(visitor):
+    visitor.upload("gappy.csv", "x,y\n" + "1,2\n3,4\n" * 20 + "5,\n")
+    visitor.page.wait_for_selector('body[data-points="41"]')
+    note = visitor.page.inner_text("#table-note")
+    assert note.endswith("missing values filled with the median: 'y' (1 value)")
+
+
 def test_a_wide_table_is_drawn_in_a_plane(visitor):
     generator = np.random.default_rng(0)
     values = np.repeat([[0.0] * 5, [8.0] * 5], 40, axis=0) + generator.normal(size=(80, 5)) * 0.2

@@ -43,7 +43,7 @@ def test_a_table_of_bare_numbers_has_no_header():
         ("a,b\n", "", "no rows"),
         ("a,b\nx,y\n", "", "no column of numbers"),
         ("a,b\n1,2\n3\n", "", "Expected 2 columns"),
-        ("a,b\n1,\n3,4\n", "", "no value in row 1"),
+        ("a,b\n1,inf\n3,4\n", "", "an infinite value in row 1"),
         ("a,b\n1,2\n", "c", "no column 'c'"),
     ],
 )
@@ -53,6 +53,13 @@ def test_what_is_no_table_is_refused_in_one_line(text, truth, reason):
     assert "the CSV" in str(refusal.value)
     assert "\n" not in str(refusal.value)
     assert "/tmp" not in str(refusal.value)
+
+
+def test_gaps_are_filled_and_said():
+    table = read_points("a,b\n1,\n3,4\n5,6\n2,9\n")
+    assert table.points.tolist() == [[1, 6], [3, 4], [5, 6], [2, 9]]
+    assert table.notes == ("missing values filled with the median: 'b' (1 value)",)
+    assert read_points(IRIS).notes == ()
 
 
 def test_scaling_as_a_whole_keeps_the_shape():

@@ -51,4 +51,5 @@ def test_a_shipped_model_follows_its_preset(model):
         field.name: field.default for field in fields(recipe) if field.default is not MISSING
     }
     expected = json.loads(json.dumps(recipe.describe()))
-    assert json.loads(json.dumps({**defaults, **recorded, "training": training})) == expected
+    found = json.loads(json.dumps({**defaults, **recorded, "training": training}))
+    assert found == {**defaults, **expected}

@@ -36,3 +36,8 @@ def test_without_lost_clusters_there_are_no_strays(recipe):
         torch.Generator().manual_seed(0)
     )
     assert torch.equal(batch.mask, batch.labels >= 0)
+
+
+def test_a_recipe_that_starts_from_nothing_is_described_as_before_there_were_others(recipe):
+    assert "start_from" not in recipe.describe()
+    assert replace(recipe, start_from="dac-mog2d").describe()["start_from"] == "dac-mog2d"

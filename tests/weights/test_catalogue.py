@@ -36,6 +36,17 @@ def test_unknown_name_is_refused_with_the_shipped_ones():
         open_model("dac-mog3d")
 
 
+@pytest.mark.parametrize("weights", [None, 3, b"dac-mog2d"])
+def test_what_is_no_name_and_no_path_is_refused_in_words(weights):
+    with pytest.raises(WeightsError, match=r"weights must be .* not .*; shipped: .*dac-mog2d"):
+        find(weights)
+
+
+def test_a_device_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="no device 'banana' here; there is cpu"):
+        open_model("dac-mog2d", "banana")
+
+
 def test_missing_file_is_refused_by_name(tmp_path):
     path = tmp_path / "mine.safetensors"
     with pytest.raises(WeightsError, match=r"no weights file at .*mine\.safetensors"):

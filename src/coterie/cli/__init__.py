@@ -7,6 +7,9 @@ def main() -> None:
     """Run the `coterie` command."""
     try:
         from coterie.cli.app import app
+    except KeyboardInterrupt:
+        print("coterie: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise

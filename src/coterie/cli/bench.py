@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from coterie.cli.interruption import interrupt
 from coterie.cli.refusal import refusing
 from coterie.cli.tables import progress_bars, show_tables
 
@@ -139,6 +140,7 @@ def tables(
             suite, plan, out / "tables.jsonl", resume=resume, fresh=fresh, progress=progress
         ),
         out,
+        kept=out / "tables.jsonl",
     )
 
 
@@ -167,6 +169,7 @@ def families(
             plan, out / "families.jsonl", resume=resume, fresh=fresh, progress=progress
         ),
         out,
+        kept=out / "families.jsonl",
     )
 
 
@@ -213,12 +216,20 @@ def _known(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))  # twice the same name would mix its runs
 
 
-def _measure(run: Callable[[Any], Any], out: Path) -> None:
-    """Run a benchmark, write its report into the folder, and show its tables."""
+def _measure(run: Callable[[Any], Any], out: Path, *, kept: Path | None = None) -> None:
+    """Run a benchmark, write its report into the folder, and show its tables.
+
+    kept: where it writes its runs down as they come, if it does.
+    """
     with refusing():
         out.mkdir(parents=True, exist_ok=True)  # before the work, so that it is not lost
-    with progress_bars() as progress:
-        report = run(progress)
+    try:
+        with progress_bars() as progress:
+            report = run(progress)
+    except KeyboardInterrupt:
+        if kept is None or not kept.exists():
+            interrupt("interrupted; no results were written")
+        interrupt(f"interrupted; {kept} has what was measured, --resume goes on with it")
     target = out / f"{report.name}.json"
     with refusing():
         target.write_text(json.dumps(report.to_json(), indent=2) + "\n")

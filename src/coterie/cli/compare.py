@@ -21,6 +21,7 @@ from coterie.cli.options import (
 )
 from coterie.cli.progress import stages
 from coterie.cli.refusal import refuse, refusing
+from coterie.cli.summary import listed
 from coterie.cli.tables import show_tables
 
 if TYPE_CHECKING:
@@ -128,9 +129,11 @@ def _result(
         "compared_rows": len(table.values),
         "columns": list(table.names),
         "left_out": [column._asdict() for column in table.left_out],
+        "filled": [column._asdict() for column in table.filled],
         "label": label,
         "methods": [row._asdict() for row in comparison.rows],
         "agreement": pairs,
+        "notes": list(table.notes),
     }
 
 
@@ -143,7 +146,7 @@ def _show(result: dict[str, Any]) -> None:
     rows, compared = result["rows"], result["compared_rows"]
     sampled = f", compared on a sample of {compared:,}" if compared < rows else ""
     say(f"[dim]rows     [/] {rows:,}{sampled}")
-    say(f"[dim]columns  [/] {escape(', '.join(result['columns']))}")
+    say(f"[dim]columns  [/] {escape(listed(result['columns']))}")
     for column in result["left_out"]:
         say(
             f"[dim]left out [/] {escape(column['name'] or '(no name)')}: {escape(column['reason'])}"
@@ -158,6 +161,8 @@ def _show(result: dict[str, Any]) -> None:
     for row in result["methods"]:
         if row["refusal"] is not None:
             say(f"[yellow]{escape(row['method'])}[/] refused: {escape(row['refusal'])}")
+    for note in result["notes"]:
+        say(f"[yellow]note     [/] {escape(note)}")
     notes: dict[str, list[str]] = {}
     for row in answered:
         for note in row["notes"]:

@@ -19,7 +19,8 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="CSV or TSV with a header, Parquet, Arrow or Feather, NPY, NPZ; - is standard input.",
+        help="CSV or TSV with a header, Parquet, Arrow or Feather, NPY, NPZ; - is standard input."
+        " Or a folder of images.",
     ),
 ]
 Columns = Annotated[

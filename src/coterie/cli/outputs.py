@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coterie.cli.progress import Begin
 from coterie.cli.refusal import refuse
+from coterie.cli.summary import listed
 
 if TYPE_CHECKING:
     from coterie.data.tables.columns import Choice
@@ -121,7 +122,7 @@ def write_report(
         n_rows=table.n_rows,
         facts=(
             ("weights", str(found.model.weights)),
-            ("columns", ", ".join(table.names)),
+            ("columns", listed(table.names)),
             *(
                 ("left out", f"{left.name or '(no name)'}: {left.reason}")
                 for left in table.left_out

@@ -7,9 +7,12 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from coterie.cli.interruption import INTERRUPTED, interrupt
+
 EXTRAS = {
     "polars": "io",
     "pyarrow": "io",
+    "PIL": "images",
     "matplotlib": "plot",
     "lightning": "train",
     "rich": "cli",
@@ -44,7 +47,19 @@ def refusing(wrong: type[ValueError] = ValueError) -> Iterator[None]:
 
 
 class OneLineGroup(TyperGroup):
-    """A command group in which wrong usage is one line too, where typer draws a box."""
+    """A command group in which wrong usage and Ctrl+C are one line too."""
+
+    def make_context(self, *args: Any, **settings: Any) -> Any:
+        try:
+            return super().make_context(*args, **settings)
+        except KeyboardInterrupt:
+            interrupt()
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            interrupt()
 
     def main(self, *args: Any, **settings: Any) -> Any:
         if not settings.get("standalone_mode", True):
@@ -52,7 +67,7 @@ class OneLineGroup(TyperGroup):
         try:
             code = super().main(*args, **{**settings, "standalone_mode": False})
         except typer.Abort:
-            code = 130
+            code = INTERRUPTED
         except Exception as error:
             # Typer hides the class of its usage errors; this is the method that all of them have.
             if not hasattr(error, "format_message"):

@@ -1,6 +1,7 @@
 """`coterie serve`: the playground in a browser."""
 
 import socket
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -71,7 +72,8 @@ def serve(
     if show:
         typer.launch(address)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
-    uvicorn.Server(config).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # which uvicorn passes on once it has stopped
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:

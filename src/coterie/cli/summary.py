@@ -30,6 +30,7 @@ def summary(
         "fitted_rows": len(table.values),
         "columns": list(table.names),
         "left_out": [column._asdict() for column in table.left_out],
+        "filled": [column._asdict() for column in table.filled],
         "weights": str(model.weights),
         "n_clusters": model.n_clusters_,
         "clusters": [
@@ -63,7 +64,7 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
     if result["fitted_rows"] < rows:
         sampled = f", clusters found on a sample of {result['fitted_rows']:,}"
     say(f"[dim]rows     [/] {rows:,}{sampled}")
-    say(f"[dim]columns  [/] {escape(', '.join(result['columns']))}")
+    say(f"[dim]columns  [/] {escape(listed(result['columns']))}")
     for column in result["left_out"]:
         say(
             f"[dim]left out [/] {escape(column['name'] or '(no name)')}: {escape(column['reason'])}"
@@ -80,6 +81,13 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
             say(f"[dim]{name:<9}[/] {escape(result[name])}")
     for note in result["notes"]:
         say(f"[yellow]note     [/] {escape(note)}")
+
+
+def listed(names: Sequence[str], most: int = 40) -> str:
+    """Names with commas between them; of a great many the first and the last, and their number."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{len(names)}: {', '.join(names[:3])}, ..., {names[-1]}"
 
 
 def _called(file: str) -> str:

@@ -23,6 +23,7 @@ from coterie.encoders.standard import NUMERIC, Groups
 from coterie.encoders.table_columns import Column, read_columns
 
 MAX_LEVELS = 30
+FILLED = "missing values filled with the median"
 
 
 class Encoded(NamedTuple):
@@ -49,6 +50,10 @@ class Remarks:
         """Note that something was done to a column."""
         self._said.setdefault(deed, []).append(f"{column!r} ({detail})")
 
+    def count(self, deed: str, column: str, number: int) -> None:
+        """Note that something was done to a number of a column's values."""
+        self.add(deed, column, f"{number:,} value{'s' if number > 1 else ''}")
+
     def sentences(self) -> tuple[str, ...]:
         """One sentence for each kind of thing done."""
         return tuple(f"{deed}: {', '.join(columns)}" for deed, columns in self._said.items())
@@ -60,6 +65,15 @@ class Numbers:
 
     median: float
 
+    @classmethod
+    def of(cls, values: NDArray) -> "Numbers":
+        """The part that fits values (n,), NaN for a gap, of which one at least is none."""
+        return cls(float(np.nanmedian(values)))
+
+    def fill(self, values: NDArray) -> NDArray:
+        """(n,) -> (n,) with the median in every gap."""
+        return np.where(np.isnan(values), self.median, values)
+
     def encode(self, column: Column, remarks: Remarks) -> NDArray[np.float64]:
         """(n,) -> (n, 1) with the median in every gap."""
         if column.kind in ("categories", "dates"):
@@ -69,8 +83,8 @@ class Numbers:
         gaps = np.isnan(column.values)
         if not gaps.any():
             return column.values[:, None]
-        remarks.add("missing values filled with the median", column.name, _count(gaps))
-        return np.where(gaps, self.median, column.values)[:, None]
+        remarks.count(FILLED, column.name, int(gaps.sum()))
+        return self.fill(column.values)[:, None]
 
 
 @dataclass(frozen=True)
@@ -89,10 +103,12 @@ class Indicators:
         found = np.fromiter((place.get(key, -1) for key in keys), np.intp, len(keys))
         gaps = np.fromiter((key is None for key in keys), bool, len(keys))
         if gaps.any():
-            remarks.add("missing values that belong to no category", column.name, _count(gaps))
+            remarks.count("missing values that belong to no category", column.name, int(gaps.sum()))
         unseen = (found < 0) & ~gaps
         if unseen.any():
-            remarks.add("values that fit has not seen, in no category", column.name, _count(unseen))
+            remarks.count(
+                "values that fit has not seen, in no category", column.name, int(unseen.sum())
+            )
         return self.height * (found[:, None] == np.arange(len(self.levels)))
 
 
@@ -156,7 +172,7 @@ def _part(column: Column, unit: float, remarks: Remarks) -> Part:
         remarks.add("columns left out", column.name, reason)
         return Omission()
     if column.kind != "categories":
-        return Numbers(float(np.nanmedian(column.values)))
+        return Numbers.of(column.values)
     sizes = Counter(key for key in _keys(column) if key is not None)
     remarks.add("columns encoded as categories", column.name, f"{len(sizes)} of them")
     shares = np.array(list(sizes.values())) / len(column.values)
@@ -195,8 +211,3 @@ def _keys(column: Column) -> list[str | None]:
         else str(int(value) if isinstance(value, float) and value.is_integer() else value)
         for value in column.values.tolist()
     ]
-
-
-def _count(where: NDArray[np.bool_]) -> str:
-    number = int(where.sum())
-    return f"{number} value{'s' if number > 1 else ''}"

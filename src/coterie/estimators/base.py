@@ -38,7 +38,9 @@ from coterie.weights.catalogue import open_model
 from coterie.weights.familiar import unfamiliar, unfamiliar_number, unfamiliar_texture
 from coterie.weights.format import Card
 
-GLANCE = 200  # rows: what a network looks at that only proposes, see `inference/engine.py`
+# Rows for each cluster of the largest training sets: what a network looks at that only proposes,
+# see `inference/engine.py`.
+GLANCE = 50
 
 
 class AmortizedClusterer(
@@ -112,7 +114,8 @@ class AmortizedClusterer(
         points = MappedTable(table, self._columns)
         config = replace(self._inference(), context_size=context_size)
         if proposes:
-            config = replace(config, glance=GLANCE, whole_trace=self.whole_trace)
+            glance = GLANCE * card.settings["k_max"]
+            config = replace(config, glance=glance, whole_trace=self.whole_trace)
         columns = min(table.shape[1], card.columns)
         lens_for = partial(fit_standard, width=card.columns) if card.scaling == "robust" else None
         outcome = cluster_points(

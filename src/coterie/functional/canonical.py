@@ -13,6 +13,7 @@ from coterie.functional.reduce import masked_mean
 CLIP = 3.0
 OUTLIER = 10.0
 FARTHEST = 20.0
+SPARE_AXES = 8  # more than wanted: the last ones take long to be found
 
 
 def standardise(points: Tensor, mask: Tensor, *, passes: int = 4) -> Tensor:
@@ -50,6 +51,35 @@ def onto_principal_axes(points: Tensor, mask: Tensor) -> Tensor:
     turned = torch.where(skew < 0, -turned, turned)
     widest = variance[:, None, :1].clamp_min(1e-12).sqrt()
     return (turned / widest).clamp(-FARTHEST, FARTHEST)
+
+
+def onto_first_axes(points: Tensor, mask: Tensor, n_axes: int, *, rounds: int = 8) -> Tensor:
+    """As `onto_principal_axes`, the first n_axes of many: points (B, N, D) -> (B, N, n_axes).
+
+    By orthogonal iteration, again of static shape: so wide a covariance is too much for Jacobi. The
+    last axes may lie a little off, within the space of the next few. n_axes must be even.
+    """
+    n_found = n_axes + SPARE_AXES
+    if n_found >= points.shape[-1]:
+        return onto_principal_axes(points, mask)[..., :n_axes]
+    centred = torch.where(mask[..., None], points - masked_mean(points, mask)[:, None], 0.0)
+    # To begin with, waves of falling length: the same for all sets, and orthogonal.
+    place, wave = (torch.arange(n).to(centred) for n in (points.shape[-1], n_found))
+    basis = torch.cos(torch.pi / len(place) * (place[:, None] + 0.5) * wave)
+    for _ in range(rounds):
+        basis = _orthonormal(centred.mT @ (centred @ basis))
+    return onto_principal_axes(centred @ basis, mask)[..., :n_axes]
+
+
+def _orthonormal(columns: Tensor) -> Tensor:
+    """An orthonormal basis (B, D, M) of the space of columns (B, D, M), by Gram and Schmidt."""
+    basis = torch.zeros_like(columns)
+    for j in range(columns.shape[-1]):
+        column = columns[..., j : j + 1]
+        for _ in range(2):  # what round-off left of the others goes the second time
+            column = column - basis[..., :j] @ (basis[..., :j].mT @ column)
+        basis[..., j : j + 1] = column / column.norm(dim=1, keepdim=True).clamp_min(1e-30)
+    return basis
 
 
 def symmetric_eigen(matrix: Tensor, *, sweeps: int = 5) -> tuple[Tensor, Tensor]:

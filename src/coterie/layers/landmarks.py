@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from coterie.functional.attention import attention
-from coterie.layers.mlp import mlp
+from coterie.layers.mlp import Activation, mlp
 
 CARRIED_A_SCALE = 16  # channels that walks of each length carry
 MISSING = -1e4  # a score that no softmax hears
@@ -24,7 +24,9 @@ class LandmarkMixing(nn.Module):
 
     is_flag: Tensor
 
-    def __init__(self, width: int, heads: int, scales: int) -> None:
+    def __init__(
+        self, width: int, heads: int, scales: int, activation: Activation = "gelu"
+    ) -> None:
         super().__init__()
         self.width, self.heads, self.scales = width, heads, scales
         carried = scales * CARRIED_A_SCALE
@@ -33,7 +35,7 @@ class LandmarkMixing(nn.Module):
         self.ask = nn.Linear(width, width)
         self.hear = nn.Linear(width + carried, width)
         self.norm_mlp = nn.LayerNorm(width)
-        self.mlp = mlp([width, 2 * width, width])
+        self.mlp = mlp([width, 2 * width, width], activation)
         # The last channel of each head says which landmarks are missing: kernels of attention that
         # take no mask are several times as fast as those that do.
         flag = torch.arange(width) % (width // heads) == width // heads - 1

@@ -15,7 +15,7 @@ from coterie.functional.mixing import (
     mixing_weights,
 )
 from coterie.functional.reduce import all_points_sum, count_points
-from coterie.layers.mlp import mlp
+from coterie.layers.mlp import Activation, mlp
 
 
 class IntraCM(nn.Module):
@@ -26,7 +26,13 @@ class IntraCM(nn.Module):
     """
 
     def __init__(
-        self, width: int, heads: int, references: int, em_steps: int, e_step: EStep
+        self,
+        width: int,
+        heads: int,
+        references: int,
+        em_steps: int,
+        e_step: EStep,
+        activation: Activation = "gelu",
     ) -> None:
         super().__init__()
         self.heads, self.em_steps, self.e_step = heads, em_steps, e_step
@@ -43,13 +49,13 @@ class IntraCM(nn.Module):
         self.norm_slots = nn.LayerNorm(width)
         self.slot_qkv = nn.Linear(width, 3 * width)
         self.slot_out = nn.Linear(width, width)
-        self.slot_mlp = mlp([width, width, width])
+        self.slot_mlp = mlp([width, width, width], activation)
         self.norm_read = nn.LayerNorm(width)
         self.read_query = nn.Linear(width, width)
         self.read_key_value = nn.Linear(width, 2 * width)
         self.read_out = nn.Linear(width, width)
         self.norm_mlp = nn.LayerNorm(width)
-        self.mlp = mlp([width, 2 * width, width])
+        self.mlp = mlp([width, 2 * width, width], activation)
 
     def gather(self, x: Tensor, mask: Tensor) -> Tensor:
         """The set as the references see it: x (B, N, C), mask (B, N) -> slots (B, R, C)."""

@@ -104,8 +104,8 @@ def make_router(settings: Settings) -> APIRouter:
             given = await asyncio.to_thread(points_of_json, body, settings)
         else:
             table = await asyncio.to_thread(points_of_csv, body, settings, truth, scale)
-            given = Points(table.points, table.truth)
-        job = Job(given.points, given.truth, method, steps, probabilities)
+            given = Points(table.points, table.truth, table.notes)
+        job = Job(given.points, given.truth, method, steps, probabilities, given.notes)
         return Response(await _done(request, job, settings), media_type=JSON)
 
     @router.post(
@@ -129,6 +129,7 @@ def make_router(settings: Settings) -> APIRouter:
             points=read.points.tolist(),
             plane=(await asyncio.to_thread(plane, read.points)).tolist(),
             truth=None if read.truth is None else read.truth.tolist(),
+            notes=list(read.notes),
         )
 
     @router.get("/methods", summary="What can be asked for")

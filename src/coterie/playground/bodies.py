@@ -19,10 +19,11 @@ JSON, CSV = "application/json", "text/csv"
 
 
 class Points(NamedTuple):
-    """Points (n, d), and their true clusters (n,) where they are known."""
+    """Points (n, d), their true clusters (n,) where they are known, and what was done to them."""
 
     points: NDArray[np.float64]
     truth: NDArray[np.intp] | None
+    notes: tuple[str, ...] = ()
 
 
 def kind_of(request: Request) -> str:

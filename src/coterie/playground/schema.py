@@ -74,6 +74,7 @@ class TableAnswer(BaseModel):
     points: list[list[float]] = Field(description="(n, d)")
     plane: list[list[float]] = Field(description="(n, 2), to draw them.")
     truth: list[int] | None = Field(description="Of the column that was named as the truth.")
+    notes: list[str] = Field(description="Which gaps were filled, and with what.")
 
 
 class MethodAnswer(BaseModel):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from coterie.data.tables.columns import Choice
 from coterie.data.tables.delimited import Delimited
+from coterie.data.tables.gaps import say_filled
 from coterie.data.tables.survey import read_rows, read_table
 from coterie.data.tables.table import LeftOut, SourceError
 from coterie.encoders.tabular import fit_columns
@@ -23,13 +24,17 @@ UNKNOWN = ("", "?", "na", "nan")
 
 @dataclass(frozen=True)
 class TablePoints:
-    """The points (n, d) of a table, their columns, and the truth (n,) where one was named."""
+    """The points (n, d) of a table, their columns, and the truth (n,) where one was named.
+
+    notes: which gaps were filled, and with what.
+    """
 
     names: tuple[str, ...]
     columns: tuple[str, ...]
     left_out: tuple[LeftOut, ...]
     points: NDArray[np.float64]
     truth: NDArray[np.intp] | None
+    notes: tuple[str, ...] = ()
 
 
 def read_points(text: str, *, truth: str = "", scale: Scale = "none") -> TablePoints:
@@ -55,6 +60,7 @@ def read_points(text: str, *, truth: str = "", scale: Scale = "none") -> TablePo
         table.left_out,
         scaled(table.values, scale),
         None if cells is None else true_clusters(cells),
+        say_filled(table),
     )
 
 

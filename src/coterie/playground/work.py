@@ -17,13 +17,17 @@ DIGITS = 5
 
 
 class Job(NamedTuple):
-    """What to cluster, (n, d), how, the truth (n,) where there is one, and what to say of it."""
+    """What to cluster, (n, d), how, the truth (n,) where there is one, and what to say of it.
+
+    notes: what was done to the points before, which the answer is to tell.
+    """
 
     points: NDArray[np.float64]
     truth: NDArray[np.intp] | None
     method: str
     with_steps: bool = False
     with_probabilities: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class Failure(NamedTuple):
@@ -68,7 +72,7 @@ def _answer(job: Job, method: Method, found: Found, seconds: float) -> ClusterAn
         log_likelihood=found.log_likelihood,
         ari=_score(job.truth, found.labels),
         seconds=round(seconds, DIGITS),
-        warnings=list(found.warnings),
+        warnings=[*job.notes, *found.warnings],
     )
 
 

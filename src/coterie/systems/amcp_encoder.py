@@ -35,7 +35,8 @@ class AMCPEncoder(nn.Module):
         width, columns = config.width, config.columns
         self.waves = Waves(config.frequencies)
         told = n_news(columns) if config.landmarks else 0
-        self.embed = mlp([columns * (1 + 2 * config.frequencies) + told, width, width, width])
+        seen = columns * (1 + 2 * config.frequencies) + told
+        self.embed = mlp([seen, width, width, width], config.activation)
         self.encoder = nn.ModuleList(_block(config) for _ in range(config.encoder_blocks))
         self.norm_encoded = nn.LayerNorm(width)
 
@@ -95,5 +96,12 @@ class AMCPEncoder(nn.Module):
 
 def _block(config: AMCPConfig) -> nn.Module:
     if config.landmarks:
-        return LandmarkMixing(config.width, config.heads, N_SCALES)
-    return IntraCM(config.width, config.heads, config.references, config.em_steps, config.e_step)
+        return LandmarkMixing(config.width, config.heads, N_SCALES, config.activation)
+    return IntraCM(
+        config.width,
+        config.heads,
+        config.references,
+        config.em_steps,
+        config.e_step,
+        config.activation,
+    )

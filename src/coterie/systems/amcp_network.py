@@ -31,12 +31,13 @@ class AMCPNetwork(AMCPEncoder):
     def __init__(self, config: AMCPConfig) -> None:
         super().__init__(config)
         width, narrow, columns = config.width, config.read_width, config.columns
+        act = config.activation
         # Without a density a cluster has no place: every moment below has no columns.
         self.located = columns if config.density == "gaussian" else 0
         if config.landmarks:
             self.hear = nn.Linear(N_SCALES, narrow, bias=False)
         decoder = nn.ModuleList(
-            IntraCM(narrow, config.heads, config.references, 1, config.e_step)
+            IntraCM(narrow, config.heads, config.references, 1, config.e_step, act)
             for _ in range(config.decoder_blocks)
         )
         self.decoder = cast("Sequence[IntraCM]", decoder)
@@ -46,14 +47,14 @@ class AMCPNetwork(AMCPEncoder):
 
         if config.proposal == "anchor":
             self.look_around = nn.Linear(narrow, narrow)
-            self.promise = mlp([width, narrow, 1])
+            self.promise = mlp([width, narrow, 1], act)
         else:
             self.seed = nn.Parameter(0.1 * torch.randn(narrow))
         if config.coupling:
-            self.summarise = mlp([narrow + 1, width, width])
-            self.couple = mlp([width + narrow + 1, width, narrow])
+            self.summarise = mlp([narrow + 1, width, width], act)
+            self.couple = mlp([width + narrow + 1, width, narrow], act)
         self.propose_in = nn.Linear(narrow, width)
-        self.propose = mlp([width, width, width])
+        self.propose = mlp([width, width, width], act)
         self.norm_propose = nn.LayerNorm(width)
         if self.located:
             self.place = nn.Linear(2 * self.located + 1, narrow, bias=False)
@@ -65,7 +66,7 @@ class AMCPNetwork(AMCPEncoder):
         self.read = nn.Sequential(nn.ReLU(), nn.Linear(narrow, narrow), nn.ReLU())
         self.membership = nn.Linear(narrow, 1)
 
-        self.refine = mlp([width + narrow + 1 + 2 * self.located, width, width])
+        self.refine = mlp([width + narrow + 1 + 2 * self.located, width, width], act)
         self.norm_refine = nn.LayerNorm(width)
 
     def encode(self, points: Tensor, mask: Tensor) -> tuple[Features, tuple[Tensor, ...]]:

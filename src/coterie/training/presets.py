@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 from coterie.data.priors.mog import MixtureOfGaussians
+from coterie.data.priors.universal import Universal
 from coterie.data.priors.warped import WarpedGaussians
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.studies import RECIPES as AMCP_STUDIES
-from coterie.training.universal import AMCP_UNIVERSAL
+from coterie.training.universal import AMCP_UNIVERSAL, AMCP_UNIVERSAL_SMALL
+from coterie.training.universal import STUDIES as UNIVERSAL_STUDIES
 
 DAC_MOG2D = Recipe(
     name="dac-mog2d",
@@ -35,7 +37,7 @@ AMCP_MOG2D = replace(
     DAC_MOG2D,
     name="amcp-mog2d",
     system="amcp",
-    settings={**ANCHORED, "k_max": 4, "width": 64},
+    settings={**ANCHORED, "encoder_blocks": 2, "activation": "relu", "k_max": 4, "width": 64},
     training=TrainingConfig(
         steps=16_500, sets_per_step=64, learning_rate=1e-3, compile=True, capture=True
     ),
@@ -78,6 +80,15 @@ AMCP_WARPED2D = replace(
     trained_on="2-D mixtures of up to 12 warped Gaussians, 300 to 1,000 points (DAC, eq. 16)",
 )
 
+# The universal model taught somebody's own sets: minutes on a CPU.
+AMCP_TUNED = replace(
+    AMCP_UNIVERSAL,
+    name="amcp-tuned",
+    prior=Universal(n_max=250),
+    training=TrainingConfig(steps=100, sets_per_step=8, learning_rate=1e-4, warmup=20),
+    start_from="amcp-universal",
+)
+
 # What was tried for dac-mog2d on a fifth of its sets; the card has the results.
 DAC_STUDY = replace(
     DAC_MOG2D,
@@ -108,7 +119,10 @@ PRESETS: dict[str, Recipe] = {
         AMCP_MOG2D_WIDE,
         AMCP_WARPED2D,
         AMCP_UNIVERSAL,
+        AMCP_UNIVERSAL_SMALL,
+        AMCP_TUNED,
         *AMCP_STUDIES,
+        *UNIVERSAL_STUDIES,
     )
 }
 

@@ -10,7 +10,8 @@ from coterie.data.batch import SetBatch
 from coterie.data.episodes import drop_clusters
 from coterie.data.folder import LabelledFolder
 from coterie.encoders.tabular import Scaling
-from coterie.weights.format import CONTEXT_SIZE
+from coterie.weights.catalogue import find
+from coterie.weights.format import CONTEXT_SIZE, load_card
 
 
 class Prior(Protocol):
@@ -47,7 +48,8 @@ class Recipe:
     partly_filtered: how many of the sets have lost some of their clusters, as after some steps;
     stray_points: up to which share of the points of a lost cluster stays behind;
     scaling: how the columns of a table are to become those that the prior draws (`fit_columns`);
-    context_size: how many points of a set the trained network is to look at, if it is not told.
+    context_size: how many points of a set the trained network is to look at, if it is not told;
+    start_from: the weights that training starts from, a shipped model or a file.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Recipe:
     trained_on: str = ""
     scaling: Scaling = "none"
     context_size: int = CONTEXT_SIZE
+    start_from: str = ""
 
     def __post_init__(self) -> None:
         known = self.settings.get("k_max", self.prior.k_max)
@@ -69,22 +72,40 @@ class Recipe:
                 f" {self.prior.k_max}"
             )
 
-    def on_tables(self, prior: LabelledFolder, name: str) -> "Recipe":
-        """The same network and training on somebody's own tables."""
-        changed = {"columns": prior.columns, "k_max": prior.k_max}
+    def on_tables(self, prior: LabelledFolder, name: str, start_from: str = "") -> "Recipe":
+        """The same network and training on somebody's own sets; or the network of some weights."""
+        settings = {**self.settings, "columns": prior.columns, "k_max": prior.k_max}
+        shown, start_from = prior.k_max, start_from or self.start_from
+        if start_from:
+            settings = self._settings_of(start_from)
+            shown = min(shown, settings["k_max"])
+            prior = replace(prior, columns=settings["columns"], k_max=settings["k_max"])
         return replace(
             self,
             name=name,
-            settings={**self.settings, **changed},
+            settings=settings,
             prior=prior,
-            trained_on=f"tables of {Path(prior.folder).name}: up to {prior.k_max} clusters,"
+            start_from=start_from,
+            trained_on=f"sets of {Path(prior.folder).name}: up to {shown} clusters,"
             f" {prior.n_max:,} points, {prior.columns} columns",
             scaling="robust",
         )
 
+    def _settings_of(self, weights: str) -> dict[str, Any]:
+        card = load_card(find(weights))
+        if card.system != self.system:
+            raise ValueError(
+                f"weights {weights!r} are of the system {card.system!r}, recipe {self.name!r} is of"
+                f" {self.system!r}"
+            )
+        return card.settings
+
     def describe(self) -> dict[str, Any]:
         """The recipe as JSON-ready data."""
-        return {**asdict(self), "prior": {"name": type(self.prior).__name__, **asdict(self.prior)}}
+        fields = asdict(self)
+        if not self.start_from:  # so a run from before there was such a field can go on
+            del fields["start_from"]
+        return {**fields, "prior": {"name": type(self.prior).__name__, **asdict(self.prior)}}
 
     def sample(self, generator: Generator) -> SetBatch:
         """What the network is shown in one step."""

@@ -22,8 +22,9 @@ from coterie.training.callbacks import Checkpoints, Progress, Schedule, require_
 from coterie.training.checkpoint import load_checkpoint
 from coterie.training.recipe import Recipe
 from coterie.training.recording import Recording
+from coterie.weights.catalogue import find
 from coterie.weights.familiar import sizes_of
-from coterie.weights.format import make_card, save_system
+from coterie.weights.format import WeightsError, load_system, make_card, save_system
 from coterie.weights.texture import texture_limits
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -137,7 +138,16 @@ class _Objective(nn.Module):
 def _fresh_system(recipe: Recipe) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.training.seed)
-        return build(recipe.system, recipe.settings)
+        system = build(recipe.system, recipe.settings)
+    if recipe.start_from:
+        known, card = load_system(find(recipe.start_from))
+        if card.system != recipe.system or known.config != system.config:
+            raise WeightsError(
+                f"{recipe.start_from} is another network than recipe {recipe.name!r} builds, so its"
+                " training cannot start from it"
+            )
+        system.load_state_dict(known.state_dict())
+    return system
 
 
 def _resume(path: Path, recipe: Recipe, system: nn.Module, optimizer: Any) -> int:

@@ -1,4 +1,7 @@
-"""The recipe of the universal model."""
+"""The recipes of the universal models, and of studies that take one thing away from them."""
+
+from dataclasses import replace
+from typing import Any
 
 from coterie.data.priors.universal import Universal
 from coterie.training.recipe import Recipe, TrainingConfig
@@ -38,4 +41,61 @@ AMCP_UNIVERSAL = Recipe(
     trained_on="mixtures, sheets, shapes and regions of 1 to 32 clusters in 1 to 16 columns",
     scaling="robust",
     context_size=1_000,  # as many as it has seen at once; with 2,000 it finds too many clusters
+)
+
+# What the next models are trained on.
+WITH_RIBBONS = Universal(
+    shares=(
+        ("blobs", 0.27),
+        ("images", 0.12),
+        ("scenes", 0.23),
+        ("regions", 0.12),
+        ("territories", 0.07),
+        ("roads", 0.06),
+        ("enclosures", 0.05),
+        ("ribbons", 0.08),
+    )
+)
+
+# For those who wait for it on a CPU.
+AMCP_UNIVERSAL_SMALL = replace(
+    AMCP_UNIVERSAL,
+    name="amcp-universal-small",
+    prior=WITH_RIBBONS,
+    settings={
+        **SETTINGS,
+        "width": 64,
+        "landmarks": 256,
+        "encoder_blocks": 4,
+        "proposals": 12,
+        "read_width": 32,
+    },
+    training=replace(AMCP_UNIVERSAL.training, steps=13_000),
+)
+
+
+def _study(name: str, settings: dict[str, Any] | None = None, **prior: Any) -> Recipe:
+    """The small model after a short training, with other settings or another prior."""
+    return replace(
+        AMCP_UNIVERSAL_SMALL,
+        name=f"study-universal-{name}",
+        settings={**AMCP_UNIVERSAL_SMALL.settings, **(settings or {})},
+        prior=replace(WITH_RIBBONS, **prior),
+        training=replace(AMCP_UNIVERSAL.training, steps=1_500, warmup=200),
+    )
+
+
+def _without(family: str) -> Recipe:
+    shares = tuple((name, share) for name, share in WITH_RIBBONS.shares if name != family)
+    return _study(f"no-{family}", shares=shares)
+
+
+STUDIES = (
+    _study("base"),
+    *(_without(family) for family, _ in WITH_RIBBONS.shares),
+    _study("no-noise", noise=0.0),
+    _study("no-tables", tables=0.0),
+    _study("no-sines", {"frequencies": 0}),
+    _study("references", {"landmarks": 0, "references": 64, "em_steps": 1, "unheard": 0.0}),
+    _study("large", SETTINGS),
 )

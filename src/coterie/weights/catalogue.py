@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
+from coterie.weights.devices import require_device
 from coterie.weights.format import Card, WeightsError, load_card, load_system
 
 FOLDER = Path(__file__).parent
@@ -39,14 +41,22 @@ def _shipped() -> list[Path]:
 
 def find(weights: str | Path) -> Path:
     """The file behind a shipped model's name or a path."""
+    if not isinstance(weights, str | PathLike):
+        raise WeightsError(
+            f"weights must be a shipped model's name or a {SUFFIX} file, not {weights!r};"
+            f" shipped: {_names()}"
+        )
     shipped = FOLDER / f"{weights}{SUFFIX}"
     if shipped.is_file():
         return shipped
     path = Path(weights)
     if path.suffix == SUFFIX:
         return path
-    names = ", ".join(path.stem for path in _shipped())
-    raise WeightsError(f"no model {str(weights)!r}; shipped: {names}; or give a {SUFFIX} file")
+    raise WeightsError(f"no model {str(weights)!r}; shipped: {_names()}; or give a {SUFFIX} file")
+
+
+def _names() -> str:
+    return ", ".join(path.stem for path in _shipped())
 
 
 def open_model(
@@ -62,6 +72,7 @@ def open_model(
     path = find(weights)
     if not path.is_file():
         raise WeightsError(f"no weights file at {path}")
+    require_device(device)
     return _open(path, path.stat().st_mtime_ns, device, dtype, tuple(sorted(changes.items())))
 
 

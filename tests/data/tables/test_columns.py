@@ -77,10 +77,10 @@ def test_columns_of_other_types_are_left_out(series, reason):
     assert found.left_out() == LeftOut("x", reason)
 
 
-def test_holes_are_counted_with_the_first_place():
-    found, values = column("1", "", "inf", "4", "nan", cut=2)
-    np.testing.assert_array_equal(values, [1, np.nan, np.inf, 4, np.nan])
-    assert (found.holes, found.first_hole) == (3, (1, "no value"))
+def test_gaps_and_infinite_values_are_counted_apart():
+    found, values = column("1", "", "inf", "4", "nan", "-inf", cut=2)
+    np.testing.assert_array_equal(values, [1, np.nan, np.inf, 4, np.nan, -np.inf])
+    assert (found.gaps, found.infinite, found.first_infinite) == (2, 2, 2)
 
 
 def test_choosing_columns(csv):

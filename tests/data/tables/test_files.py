@@ -74,7 +74,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(tmp_path):
         opened(tmp_path / "absent.csv"),
     ):
         pass
-    with pytest.raises(SourceError, match="is a folder"), opened(tmp_path):
+    with pytest.raises(SourceError, match="is a folder without images"), opened(tmp_path):
         pass
 
 

@@ -43,6 +43,25 @@ def test_rows_are_labelled_batch_by_batch(csv, tmp_path, monkeypatch):
     assert shares[-1] == 1
 
 
+def test_gaps_are_filled_for_the_rule_and_stay_in_the_file(csv, tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 30)
+    cells = [["-3", "", "5", "NA"][row % 4] for row in range(200)]
+    source = csv("x,y\n" + "".join(f"{cell},1\n" for cell in cells))
+    table = read_table(source, max_rows=40)
+    (filled,) = table.filled
+    seen = []
+
+    def assign(rows, values):
+        seen.append(values[:, 0])
+        return by_sign(rows, values)
+
+    label_rows(source, table, assign, 2, tmp_path / "out.csv")
+    expected = [{"-3": -3.0, "5": 5.0}.get(cell, filled.median) for cell in cells]
+    assert np.concatenate(seen).tolist() == expected
+    lines = (tmp_path / "out.csv").read_text().splitlines()[1:]
+    assert [line.split(",")[0] for line in lines] == cells
+
+
 def test_without_a_target_rows_are_only_counted(csv, tmp_path):
     source = csv("x\n-1\n2\n3\n")
     before = set(tmp_path.iterdir())

@@ -34,33 +34,28 @@ def test_text_that_turns_up_late_takes_the_column_out(csv, monkeypatch):
     assert table.values.shape == (61, 1)
 
 
-@pytest.mark.parametrize("cell", ["", "NA", "nan", "NaN", "null", "?", " n/a "])
-def test_a_missing_value_is_refused_with_its_place(csv, tmp_path, cell):
-    with pytest.raises(SourceError, match="no value in row 2, counted without the header") as info:
-        read_table(csv(f"x,y\n1,2\n3,{cell}\n5,6\n"))
-    assert "column 'y'" in str(info.value)
+@pytest.mark.parametrize("cell", ["inf", "-Infinity", "1e400"])
+def test_an_infinite_value_is_refused_with_its_place(csv, tmp_path, cell):
+    with pytest.raises(SourceError, match=r"an infinite value in row 3, .* column 'x';") as info:
+        read_table(csv(f"x\n1\n2\n{cell}\n"))
+    assert "counted without the header" in str(info.value)
     assert str(tmp_path) in str(info.value)
 
 
-def test_the_first_of_several_holes_is_named_and_the_rest_counted(csv):
+def test_the_first_of_several_infinite_values_is_named_and_the_rest_counted(csv):
     with pytest.raises(SourceError, match=r"row 1, .*column 'y'; 2 more like it"):
-        read_table(csv("x,y\n1,\n,2\n,3\n"))
+        read_table(csv("x,y\n1,inf\ninf,2\n-inf,\n"))
 
 
-@pytest.mark.parametrize("cell", ["inf", "-Infinity", "1e400"])
-def test_an_infinite_value_is_refused_with_its_place(csv, cell):
-    with pytest.raises(SourceError, match=r"an infinite value in row 3, .* column 'x';"):
-        read_table(csv(f"x\n1\n2\n{cell}\n"))
-
-
-def test_a_column_with_holes_may_be_excluded(csv):
-    table = read_table(csv("x,y\n1,\n2,3\n"), Choice(exclude=["y"]))
+def test_a_column_with_infinite_values_may_be_excluded(csv):
+    table = read_table(csv("x,y\n1,inf\n2,3\n"), Choice(exclude=["y"]))
     assert table.names == ("x",)
 
 
 def test_a_column_that_was_asked_for_must_be_numbers(csv):
-    with pytest.raises(SourceError, match="column 'who' has text, 'Ann' in row 1"):
+    with pytest.raises(SourceError, match="column 'who' has text, 'Ann' in row 1") as info:
         read_table(csv("x,who\n1,Ann\n"), Choice(columns=["who"]))
+    assert "a data frame may have categories" in str(info.value)
 
 
 def test_without_numbers_the_reasons_are_told(csv):
@@ -100,8 +95,8 @@ def test_a_long_file_is_sampled_in_one_pass(csv, monkeypatch):
     assert not np.array_equal(read_table(source, max_rows=50, seed=4).rows, table.rows)
 
 
-def test_holes_are_refused_in_rows_that_were_not_drawn(csv):
-    text = "x\n" + "1\n" * 500 + "nan\n"
+def test_infinite_values_are_refused_in_rows_that_were_not_drawn(csv):
+    text = "x\n" + "1\n" * 500 + "inf\n"
     with pytest.raises(SourceError, match="row 501"):
         read_table(csv(text), max_rows=2)
 

@@ -77,8 +77,9 @@ class Column:
     def __init__(self, name: str, *, text_is_data: bool) -> None:
         self.name = name
         self.reason: str | None = None
-        self.holes = 0
-        self.first_hole: tuple[int, str] | None = None
+        self.gaps = 0
+        self.infinite = 0
+        self.first_infinite: int | None = None
         self._text_is_data = text_is_data
         self._there_are_values = False
         self._counts = True
@@ -91,8 +92,10 @@ class Column:
         numbers = self._numbers(column, start)
         if numbers is None:
             return np.full(len(column), np.nan)
-        self._note_holes(numbers, start)
-        self._there_are_values |= not np.isnan(numbers).all()
+        gaps = np.isnan(numbers)
+        self.gaps += int(gaps.sum())
+        self._there_are_values |= not gaps.all()
+        self._note_infinite(numbers, start)
         before = numbers[:1] - 1 if self._last is None else [self._last]
         with np.errstate(invalid="ignore"):  # infinity less infinity counts nothing
             self._counts &= bool((np.diff(numbers, prepend=before) == 1).all())
@@ -140,31 +143,29 @@ class Column:
         parsed: NDArray[np.float64] = numbers.fill_null(float("nan")).to_numpy()
         return parsed
 
-    def _note_holes(self, numbers: NDArray[np.float64], start: int) -> None:
-        wrong = ~np.isfinite(numbers)
+    def _note_infinite(self, numbers: NDArray[np.float64], start: int) -> None:
+        wrong = np.isinf(numbers)
         if wrong.any():
-            self.holes += int(wrong.sum())
-            first = int(np.argmax(wrong))
-            if self.first_hole is None:
-                kind = "no value" if np.isnan(numbers[first]) else "an infinite value"
-                self.first_hole = (start + first, kind)
+            self.infinite += int(wrong.sum())
+            if self.first_infinite is None:
+                self.first_infinite = start + int(np.argmax(wrong))
 
 
-def refuse_holes(source: Source, columns: Sequence[Column]) -> None:
-    """Raise for missing or infinite values: no row is dropped and nothing is filled in."""
-    holed = [
-        (column.first_hole[0], column.first_hole[1], column)
+def refuse_infinite(source: Source, columns: Sequence[Column]) -> None:
+    """Raise for infinite values, which no number can stand for, naming the first place."""
+    first = [
+        (column.first_infinite, column.name)
         for column in columns
-        if column.first_hole is not None
+        if column.first_infinite is not None
     ]
-    if not holed:
+    if not first:
         return
-    row, kind, column = min(holed, key=lambda hole: hole[0])
-    others = sum(column.holes for column in columns) - 1
+    row, name = min(first)
+    others = sum(column.infinite for column in columns) - 1
     more = f"; {others:,} more like it" if others else ""
     raise SourceError(
-        f"{source.name} has {kind} in row {row + 1}, counted without the header,"
-        f" column {column.name!r}{more}; fill it in, or leave columns out with --exclude"
+        f"{source.name} has an infinite value in row {row + 1}, counted without the header,"
+        f" column {name!r}{more}; correct it, or leave columns out with --exclude"
     )
 
 

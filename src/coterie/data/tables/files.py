@@ -1,4 +1,4 @@
-"""Files and standard input, by what they begin with."""
+"""Files and standard input, by what they begin with; and folders of images."""
 
 import shutil
 import sys
@@ -10,6 +10,7 @@ from pathlib import Path
 from coterie.data.tables.arrays import ArchiveFile, ArrayFile
 from coterie.data.tables.columnar import ArrowFile, ArrowStream, Parquet
 from coterie.data.tables.delimited import Delimited
+from coterie.data.tables.image_folder import ImageFolder
 from coterie.data.tables.table import Source, SourceError
 
 STANDARD_INPUT = "-"
@@ -31,7 +32,7 @@ def opened(
     encoding: str = "utf-8",
     array: str | None = None,
 ) -> Iterator[Source]:
-    """The table in a file, or on standard input where the path is "-"."""
+    """The table in a file, on standard input where the path is "-", or of images in a folder."""
     if separator is not None and len(separator.encode()) != 1:
         raise SourceError(f"one character separates columns, not {separator!r}")
     if str(path) != STANDARD_INPUT:
@@ -47,7 +48,7 @@ def _source(
     path: Path, name: str, separator: str | None, encoding: str, array: str | None
 ) -> Source:
     if path.is_dir():
-        raise SourceError(f"{name} is a folder, not a file")
+        return ImageFolder(path, name)
     if not path.is_file():
         raise SourceError(f"no file {name}")
     with path.open("rb") as file:

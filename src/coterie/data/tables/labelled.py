@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.data.tables.columns import Column
+from coterie.data.tables.gaps import fill_gaps
 from coterie.data.tables.survey import Progress
 from coterie.data.tables.table import ADDED, Source, SourceError, Table
 
@@ -49,9 +50,12 @@ def label_rows(
         start = 0
         for batch in source.batches():
             columns = [Column(name, text_is_data=source.text_is_data) for name in table.names]
-            values = [column.read(batch.frame[column.name], start) for column in columns]
+            values = np.column_stack(
+                [column.read(batch.frame[column.name], start) for column in columns]
+            )
+            fill_gaps(values, table.names, table.filled)
             rows = np.arange(start, start + len(batch.frame))
-            labels, confidence = assign(rows, np.column_stack(values))
+            labels, confidence = assign(rows, values)
             sizes.add(labels, confidence)
             if writer is not None:
                 writer.write(batch, labels, confidence)

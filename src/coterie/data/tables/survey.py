@@ -1,11 +1,14 @@
 """One pass over a file: its columns of numbers, and a sample of its rows where it is long."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.data.tables.columns import Choice, Column, refuse_holes, refuse_no_numbers
+from coterie.data.tables.columns import Choice, Chosen, Column, refuse_infinite, refuse_no_numbers
+from coterie.data.tables.gaps import fill_gaps, fit_fillings, say_filled
 from coterie.data.tables.table import LeftOut, Source, SourceError, Table
 
 # Clusters are found on 10,000 rows at most, so a sample of more than this would change nothing.
@@ -27,7 +30,8 @@ def read_table(
 
     True and false count as one and zero, as they do for the estimators. A column with any other
     text is left out, and so is one without a single value, and the nameless row numbers that data
-    frames write. A missing or infinite value in a column of numbers is refused.
+    frames write. Gaps are filled with the median of the rows that are read, see `gaps.py`; an
+    infinite value in a column of numbers is refused.
     """
     chosen = (choice or Choice()).of(source)
     columns = [Column(name, text_is_data=source.text_is_data) for name in chosen.tried]
@@ -39,26 +43,7 @@ def read_table(
             np.column_stack([column.read(frame[column.name], start) for column in columns])
         )
         progress(share)
-
-    verdicts = {column.name: column.left_out() for column in columns}
-    if chosen.insisted:
-        for left in filter(None, verdicts.values()):
-            raise SourceError(f"{source.name}: column {left.name!r} has {left.reason}")
-    left_out = _in_order(source, chosen.reasons, [left for left in verdicts.values() if left])
-    used = [column for column in columns if verdicts[column.name] is None]
-    if not used:
-        refuse_no_numbers(source, left_out)
-    refuse_holes(source, used)
-    rows, values = reservoir.drawn()
-    kept = [number for number, column in enumerate(columns) if verdicts[column.name] is None]
-    return Table(
-        names=tuple(column.name for column in used),
-        values=values if len(kept) == len(columns) else np.ascontiguousarray(values[:, kept]),
-        n_rows=reservoir.seen,
-        rows=rows,
-        left_out=left_out,
-        notes=_notes(used, reservoir.seen, chosen.insisted),
-    )
+    return _settled(source, chosen, columns, reservoir)
 
 
 class Reservoir:
@@ -129,7 +114,47 @@ def _in_order(source: Source, reasons: dict[str, str], found: list[LeftOut]) -> 
     return tuple(LeftOut(name, everything[name]) for name in source.columns if name in everything)
 
 
-def _notes(used: list[Column], n_rows: int, insisted: bool) -> tuple[str, ...]:
+def _settled(source: Source, chosen: Chosen, columns: list[Column], reservoir: Reservoir) -> Table:
+    """The table, once all rows were seen: columns that cannot be used left out, gaps filled."""
+    rows, values = reservoir.drawn()
+    unusable = _unusable(columns, values)
+    if chosen.insisted and unusable:
+        _refuse_wanted(source, unusable[0])
+    left_out = _in_order(source, chosen.reasons, unusable)
+    reasons = dict(left_out)
+    kept = [at for at, column in enumerate(columns) if column.name not in reasons]
+    used = [columns[at] for at in kept]
+    if not used:
+        refuse_no_numbers(source, left_out)
+    refuse_infinite(source, used)
+    if len(kept) < len(columns):
+        values = np.ascontiguousarray(values[:, kept])
+    names = tuple(column.name for column in used)
+    filled = fit_fillings(used, values)
+    fill_gaps(values, names, filled)
+    table = Table(names, values, reservoir.seen, rows, left_out, filled)
+    counting = _counting(used, reservoir.seen, chosen.insisted)
+    return replace(table, notes=(*say_filled(table), *counting))
+
+
+def _unusable(columns: list[Column], values: NDArray[np.float64]) -> list[LeftOut]:
+    """The columns that cannot be used, by all that was read and the values (m, d) drawn of it."""
+    not_drawn = np.all(np.isnan(values), axis=0)
+    verdicts = [
+        column.left_out() or (LeftOut(column.name, "no values in the sample") if none else None)
+        for column, none in zip(columns, not_drawn, strict=True)
+    ]
+    return [left for left in verdicts if left is not None]
+
+
+def _refuse_wanted(source: Source, left: LeftOut) -> NoReturn:
+    hint = "; of files numbers alone are clustered, a data frame may have categories"
+    raise SourceError(
+        f"{source.name}: column {left.name!r} has {left.reason}{hint if left.is_text else ''}"
+    )
+
+
+def _counting(used: list[Column], n_rows: int, insisted: bool) -> tuple[str, ...]:
     if insisted or n_rows < 3:
         return ()
     return tuple(

@@ -33,6 +33,14 @@ class LeftOut(NamedTuple):
         return self.reason.startswith(TEXT)
 
 
+class Filled(NamedTuple):
+    """A column of numbers with gaps: how many the file has, and the median that is put there."""
+
+    name: str
+    gaps: int
+    median: float
+
+
 class Batch(NamedTuple):
     """Rows that follow each other in a file.
 
@@ -79,7 +87,8 @@ class Table:
     """The columns of numbers of a file: values (m, d) float64, names of its d columns.
 
     n_rows: how many rows the file has; rows: which of them are here (m,), in their order, all of
-    them unless the file is longer than what may be held in memory; notes: what to look at.
+    them unless the file is longer than what may be held in memory; filled: the columns that have
+    gaps in the file and none here; notes: what to look at.
     """
 
     names: tuple[str, ...]
@@ -87,6 +96,7 @@ class Table:
     n_rows: int
     rows: NDArray[np.intp]
     left_out: tuple[LeftOut, ...] = ()
+    filled: tuple[Filled, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

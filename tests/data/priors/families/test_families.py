@@ -3,7 +3,7 @@ import torch
 
 from coterie.data.priors.families import FAMILIES
 
-IN_THE_PLANE = ["scenes", "regions", "territories", "roads", "enclosures"]
+IN_THE_PLANE = ["scenes", "regions", "territories", "roads", "enclosures", "ribbons"]
 SIFTED = ["regions", "territories"]  # these have cells for clusters, and keep some points only
 
 every_family = pytest.mark.parametrize("family", FAMILIES)

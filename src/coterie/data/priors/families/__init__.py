@@ -9,6 +9,7 @@ from coterie.data.priors.families.blobs import blobs
 from coterie.data.priors.families.enclosures import enclosures
 from coterie.data.priors.families.images import images
 from coterie.data.priors.families.regions import regions
+from coterie.data.priors.families.ribbons import ribbons
 from coterie.data.priors.families.roads import roads
 from coterie.data.priors.families.scenes import scenes
 from coterie.data.priors.families.territories import territories
@@ -23,4 +24,5 @@ FAMILIES: dict[str, Family] = {
     "territories": territories,
     "roads": roads,
     "enclosures": enclosures,
+    "ribbons": ribbons,
 }

@@ -59,6 +59,7 @@ export class Files {
       names: table.names,
       columns: table.columns,
       leftOut: table.left_out,
+      notes: table.notes,
       ...settings,
     };
     const plane = table.columns.length === 2 ? table.points : table.plane;
@@ -79,6 +80,7 @@ export class Files {
       .map(({ name, reason }) => `${name || "(no name)"} (${reason})`);
     const parts = [`${grouped(points.length)} rows, columns ${source.columns.join(", ")}`];
     if (left.length) parts.push(`left out: ${left.join(", ")}`);
+    parts.push(...source.notes);
     this.note.textContent = `${source.file}: ${parts.join("; ")}`;
   }
 

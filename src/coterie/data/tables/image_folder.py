@@ -1,0 +1,66 @@
+"""A folder of images as a table: a row for each image, columns of mixed pixels."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.data.images import column_names, read_images
+from coterie.data.tables.table import ADDED, TEXT, Batch, LeftOut, Writer, polars
+
+FILE, FOLDER = "file", "folder"
+BATCH_ROWS = 4096
+
+
+class ImageFolder:
+    """The images of a folder and of those in it, which have to fit into memory as small squares.
+
+    The column `file` names an image, `folder` the folder it lies in: where somebody has sorted the
+    images, that is the truth. What is written is a CSV file of names and clusters, no more.
+    """
+
+    text_is_data = False
+    suffixes: tuple[str, ...] = (".csv",)
+    aside: tuple[LeftOut, ...] = (
+        LeftOut(FILE, f"{TEXT}, names the images"),
+        LeftOut(FOLDER, f"{TEXT}, where they lie"),
+    )
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self._images = read_images(path)
+        self._mixtures = column_names(self._images.values.shape[1])
+        self.columns: tuple[str, ...] = (FILE, FOLDER, *self._mixtures)
+
+    def batches(self) -> Iterator[Batch]:
+        """The images, as they were read."""
+        values, names = self._images
+        for start in range(0, len(names), BATCH_ROWS):
+            rows = slice(start, start + BATCH_ROWS)
+            files = names[rows].tolist()
+            folders = [Path(file).parent.as_posix() for file in files]
+            text = polars().DataFrame({FILE: files, FOLDER: folders})
+            mixtures = polars().DataFrame(values[rows], schema=list(self._mixtures))
+            share = min(1.0, rows.stop / len(names))
+            yield Batch(text.hstack(mixtures), text[FILE], share)
+
+    @contextmanager
+    def writer(self, target: Path) -> Iterator[Writer]:
+        with target.open("w", encoding="utf-8", newline="") as file:
+            file.write(f"{FILE},{','.join(ADDED)}\n")
+            yield _NameWriter(file)
+
+
+class _NameWriter:
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(
+        self, batch: Batch, labels: NDArray[np.intp], confidence: NDArray[np.float64]
+    ) -> None:
+        columns = dict(zip((FILE, *ADDED), (batch.native, labels, confidence), strict=True))
+        frame = polars().DataFrame(columns)
+        self._file.write(frame.write_csv(float_precision=6, include_header=False))
