@@ -7,6 +7,7 @@ holds that it is what the results say. Run it with `make figures`.
 import json
 import re
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
@@ -215,6 +216,45 @@ def calibration() -> str:
     return grid(header, rows) + f"\n\n{where}; {data['date'][:10]}.\n"
 
 
+def ablations(part: str) -> str:
+    """What parts are worth: `networks` with one part less, other ways of `asking`, `projecting`."""
+    data = results("ablations")
+    rows = data[part]
+    if part == "networks":
+        families = list(rows[0]["families"])
+        header = ["", "public sets", "k within one", "families", *families]
+        cells = [
+            [f"`{row['name']}`", f"{row['ari']:.3f}", f"{row['k_within_one']:.0%}"]
+            + [f"{fmean(row['families'].values()):.3f}"]
+            + [f"{row['families'][name]:.2f}" for name in families]
+            for row in rows
+        ]
+    elif part == "asking":
+        header = ["", "ARI", "k exact", "k within one"]
+        cells = [
+            [
+                row["name"],
+                f"{row['ari']:.3f}",
+                f"{row['k_exact']:.0%}",
+                f"{row['k_within_one']:.0%}",
+            ]
+            for row in rows
+        ]
+    else:
+        names = list(rows[0]["sets"])
+        header = ["", "mean", *names]
+        cells = [
+            [row["name"], f"{row['ari']:.3f}", *(f"{row['sets'][name]:.2f}" for name in names)]
+            for row in rows
+        ]
+    machine = data["machine"]
+    return (
+        grid(header, cells)
+        + f"\n\n`{data['command']}`; {machine['cpu']}, {machine['cores']} cores,"
+        f" {data['date'][:10]}.\n"
+    )
+
+
 def tables_of_sets(data: dict[str, Any]) -> str:
     """ARI and the k found, a line for each set."""
     methods, rows = data["methods"], []
@@ -338,6 +378,7 @@ TABLES = {
     "tables": tables,
     "families": families,
     "calibration": calibration,
+    "ablations": ablations,
     "alone": alone,
     "batched": batched,
     "growth": growth,

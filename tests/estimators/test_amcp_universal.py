@@ -12,8 +12,8 @@ from coterie.metrics import ari
 from coterie.training.presets import preset
 
 
-def labels_of(points):
-    return coterie.AMCP(random_state=0).fit(points).labels_
+def labels_of(points, weights="amcp-universal"):
+    return coterie.AMCP(weights, random_state=0).fit(points).labels_
 
 
 def crescents():
@@ -121,11 +121,17 @@ def test_sixteen_columns_are_read_as_they_are_and_more_are_told():
         coterie.AMCP().fit(points)
 
 
-def test_it_knows_most_of_its_own_sets():
-    # Some of these sets overlap beyond recovery; the mean was 0.85 when this was written.
-    batch = preset("amcp-universal").prior.sample(30, Generator().manual_seed(2026))
+@pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")  # a rare set of the prior
+@pytest.mark.parametrize(
+    ("name", "least"), [("amcp-universal", 0.8), ("amcp-universal-small", 0.55)]
+)
+def test_it_knows_most_of_its_own_sets(name, least):
+    # Some of these sets overlap beyond recovery; the means were 0.85 and, of the small network,
+    # 0.61 when this was written.
+    batch = preset(name).prior.sample(30, Generator().manual_seed(2026))
     scores = []
     for points, labels, mask in zip(batch.points, batch.labels, batch.mask, strict=True):
         known = labels[mask] >= 0
-        scores.append(ari(labels[mask][known], labels_of(points[mask].numpy())[known]))
-    assert np.mean(scores) > 0.8, scores
+        found = labels_of(points[mask].numpy(), name)
+        scores.append(ari(labels[mask][known], found[known]))
+    assert np.mean(scores) > least, scores

@@ -1,5 +1,6 @@
 import numpy as np
 
+import coterie
 from coterie.inference.result import Clustering, Step
 from coterie.report import content as module
 from coterie.report.content import Origin, gather
@@ -14,7 +15,8 @@ def test_sizes_numbers_and_confidence_are_those_of_the_clustering(content, blobs
     assert content.sizes.tolist() == [150, 100, 50]
     assert content.numbers.tolist() == list(range(1, 301))
     np.testing.assert_array_equal(content.shown, np.arange(300))
-    assert (content.confidence > 0.99).all()
+    expected = coterie.AMCP().fit(blobs.points).clustering_.confidence
+    np.testing.assert_allclose(content.confidence, expected, atol=1e-12)
 
 
 def test_details_are_found_by_row(content):

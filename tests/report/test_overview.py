@@ -43,7 +43,10 @@ def test_sizes_stand_beside_the_map(content):
     body = ET.fromstring(map_section(content)).find(".//tbody")
     rows = [[cell.text for cell in row.findall("td")] for row in body]
     assert [row[:2] for row in rows] == [["150", "50.0%"], ["100", "33.3%"], ["50", "16.7%"]]
-    assert [row[-1] for row in rows] == ["1.00"] * 3
+    means = [
+        content.confidence[content.clustering.labels == cluster].mean() for cluster in range(3)
+    ]
+    assert [row[-1] for row in rows] == [f"{mean:.2f}" for mean in means]
 
 
 def test_what_is_told_stays_within_its_limit(content, monkeypatch):

@@ -113,7 +113,9 @@ class AmortizedClusterer(
         )
         points = MappedTable(table, self._columns)
         config = replace(self._inference(), context_size=context_size)
-        if proposes:
+        if not proposes:
+            config = replace(config, temperature=card.temperature)
+        else:
             glance = GLANCE * card.settings["k_max"]
             config = replace(config, glance=glance, whole_trace=self.whole_trace)
         columns = min(table.shape[1], card.columns)

@@ -132,9 +132,10 @@ def local_unit(square: Tensor, both: Tensor, neighbours: float) -> Tensor:
     """
     low = torch.full_like(square[..., 0], math.log(NARROWEST))
     high = torch.full_like(low, math.log(WIDEST))
+    square = torch.where(both, square, torch.inf)  # at which nobody is counted
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
-        count = torch.where(both, (-square * (-2 * middle).exp()[..., None]).exp(), 0.0).sum(2)
+        count = (square * -(-2 * middle).exp()[..., None]).exp().sum(2)
         enough = count > 1 + neighbours  # itself included
         low, high = torch.where(enough, low, middle), torch.where(enough, middle, high)
     return high.exp()
@@ -175,7 +176,18 @@ def squared_distances(points: Tensor, others: Tensor) -> Tensor:
     By columns: a product of matrices would lose what is near in what is far.
     """
     total = points.new_zeros(points.shape[0], points.shape[1], others.shape[1])
-    for column in range(points.shape[-1]):
+    for column in range(_n_filled(points, others)):
         apart = points[:, :, None, column] - others[:, None, :, column]
         total = total + apart.square()
     return total
+
+
+def _n_filled(points: Tensor, others: Tensor) -> int:
+    """The number of columns up to the last that is not empty, where one can look without waiting.
+
+    Principal axes stand first, so few columns of a table that has few are not empty.
+    """
+    if points.device.type != "cpu" or torch.compiler.is_exporting():
+        return points.shape[-1]
+    filled = (points != 0).flatten(0, 1).any(0) | (others != 0).flatten(0, 1).any(0)
+    return int(filled.nonzero().amax()) + 1 if bool(filled.any()) else 0

@@ -29,6 +29,7 @@ from coterie.inference.neighbours import NeighbourRule
 from coterie.inference.result import Clustering
 from coterie.inference.rules import BranchingRule, MixtureRule, ReplayRule, Rule
 from coterie.inference.second_look import Frame, Look, look_again, look_closer
+from coterie.inference.tempering import tempered
 from coterie.inference.trace import steps_of, steps_of_all
 from coterie.inference.wishes import Wishes, fulfil
 from coterie.systems.protocol import Commit, Sequential, State, claimed_labels
@@ -44,7 +45,7 @@ class InferenceConfig:
     consolidation, or where every set has a frame of its own; wishes: what the user asks of the
     clusters, whatever finds them; glance: how many points of the context the network looks at where
     its clusters are consolidated, None for all of them; whole_trace: whether the steps tell of the
-    other points too.
+    other points too; temperature: of the network's probabilities, where they have the last word.
     """
 
     consolidate: bool = True
@@ -53,6 +54,7 @@ class InferenceConfig:
     context_size: int = 10_000
     glance: int | None = None
     whole_trace: bool = False
+    temperature: float = 1.0
     chunk_size: int = 65_536
     max_steps: int = 64
     device: str = "cpu"
@@ -146,6 +148,7 @@ def cluster_points(
     rule, noise, unfulfilled = fulfil(
         rule, points, context, config.wishes, counts=counts, chunk_size=config.chunk_size
     )
+    rule = tempered(rule, config.temperature)
     found = apply(rule, points, config.chunk_size, noise=noise)
     if config.whole_trace and len(seen) < len(context):
         steps = steps_of_all(system, commits, context, index, seen)

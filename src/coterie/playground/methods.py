@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ from coterie.estimators.quick import DEFAULT, ESTIMATORS, clusterer
 from coterie.inference.result import Step
 from coterie.weights.catalogue import Model, models
 
-INITIAL = "amcp-mog2d"  # what the page starts with: it answers between two strokes of the brush
+# What the page starts with: without a second look it answers between two strokes of the brush.
+INITIAL = "amcp-universal-small"
+OPTIONS: dict[str, dict[str, Any]] = {INITIAL: {"second_look": False}}
 K_LIMIT = 10  # how far the peers look that search among numbers of clusters
 
 
@@ -62,13 +64,14 @@ def methods() -> dict[str, Method]:
 
 def _system(model: Model) -> Method:
     estimator = ESTIMATORS[model.card.system].__name__
+    options = "".join(f", {key}={value}" for key, value in OPTIONS.get(model.name, {}).items())
     return Method(
         model.name,
         model.name,
         "system",
         f"{estimator}, trained on {model.card.trained_on}",
         f"import coterie\n\n"
-        f'model = coterie.{estimator}("{model.name}", random_state=0).fit(X)\n'
+        f'model = coterie.{estimator}("{model.name}"{options}, random_state=0).fit(X)\n'
         "labels = model.labels_\n",
         partial(_fit, model.name),
     )
@@ -90,7 +93,8 @@ def _peer(title: str, details: str) -> Method:
 def _fit(weights: str, points: NDArray[np.float64]) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the clustering has them too
-        clustering = clusterer(weights, whole_trace=True, random_state=0).fit(points).clustering_
+        model = clusterer(weights, whole_trace=True, random_state=0, **OPTIONS.get(weights, {}))
+        clustering = model.fit(points).clustering_
     return Found(
         clustering.labels,
         clustering.probabilities,

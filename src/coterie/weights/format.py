@@ -36,7 +36,8 @@ class Card:
     seed, steps and the like; scaling: how the network's input is made of a table (`fit_columns`);
     context_size: how many points at most the clusters are found on, unless somebody wants more;
     sizes: of the sets in training, where the network reads columns as they are; texture: within
-    which limits nearly all sets of training lie, where every set has a frame of its own.
+    which limits nearly all sets of training lie, where every set has a frame of its own;
+    temperature: at which the network's probabilities mean what they say.
     """
 
     system: str
@@ -47,6 +48,7 @@ class Card:
     context_size: int = CONTEXT_SIZE
     sizes: Span | None = None
     texture: Texture | None = None
+    temperature: float = 1.0
 
     @property
     def columns(self) -> int:
