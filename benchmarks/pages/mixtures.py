@@ -1,0 +1,102 @@
+"""Mixtures of Gaussians: everybody, ours on all sets, and ours below a paper's tables."""
+
+from typing import Any
+
+from pages.cells import cell, mean, seconds
+from pages.results import results
+from pages.where import where
+
+METRICS = (
+    ("ari", "ARI"),
+    ("nmi", "NMI"),
+    ("acc", "ACC"),
+    ("k_mae", "k-MAE"),
+    ("ll_minus_oracle", "LL - oracle"),
+    ("network_ll_minus_oracle", "network's own LL - oracle"),
+)
+SETTING = "(n_max, k_max)"
+PRINTED = {"LL": "ll", "ARI": "ari", "NMI": "nmi", "k-MAE": "k_mae"}
+
+
+def peers(benchmark: str) -> str:
+    """Everybody on the same sets, both settings beside each other."""
+    data = results(benchmark)
+    first, second = (setting["everybody"] for setting in data["settings"])
+    lines = [
+        "| | ARI (1000, 4) | k-MAE | seconds | ARI (3000, 12) | k-MAE | seconds |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    pairs = zip(standing(first), standing(second), strict=True)
+    for one, other in sorted(pairs, key=lambda pair: -mean(pair[1], "ari")):
+        cells = [one["name"]]
+        for method in (one, other):
+            cells += [f"{mean(method, 'ari'):.3f}", f"{mean(method, 'k_mae'):.2f}", seconds(method)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + f"\n\n{where(data, first['n_sets'])}\n"
+
+
+def ours(benchmark: str) -> str:
+    """Our models on all sets of a benchmark, with the oracle; BENCHMARK/MODEL: one of them."""
+    benchmark, _, model = benchmark.partition("/")
+    data = results(benchmark)
+    methods = [
+        (setting["prior"], method)
+        for setting in data["settings"]
+        for method in standing(setting["ours"])
+        if not model or method["name"].split(",")[0] in (model, "oracle")
+    ]
+    columns = [
+        (metric, title)
+        for metric, title in METRICS
+        if any(metric in m["metrics"] for _, m in methods)
+    ]
+    lines = [
+        f"| setting | | {' | '.join(title for _, title in columns)} |",
+        "|---|---|" + "---|" * len(columns),
+    ]
+    for prior, method in methods:
+        cells = [f"({prior['n_max']}, {prior['k_max']})", method["name"]]
+        cells += [cell(method, metric) for metric, _ in columns]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + f"\n\n{where(data, data['settings'][0]['ours']['n_sets'])}\n"
+
+
+def printed(benchmark: str) -> str:
+    """The tables of a paper, ours below each setting."""
+    data = results(benchmark)
+    parts = []
+    for table in data["printed"]:
+        columns = [name for name in table["rows"][0] if name not in (SETTING, "method")]
+        lines = [f"| setting | | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
+        for setting in data["settings"]:
+            for name, cells in beside(table, setting, columns):
+                lines.append(f"| {setting['title']} | {name} | {' | '.join(cells)} |")
+        source = table["source"].removeprefix("paper: ")
+        parts.append(f"**{source}**: {table['note']}.\n\n" + "\n".join(lines))
+    n_sets = data["settings"][0]["ours"]["n_sets"]
+    return "\n\n".join(parts) + f"\n\n{where(data, n_sets)}\n"
+
+
+def beside(
+    table: dict[str, Any], setting: dict[str, Any], columns: list[str]
+) -> list[tuple[str, list[str]]]:
+    """Names and cells of one setting, the paper's and ours; none where it has no such setting."""
+    title = setting["title"]
+    # A table of one setting names it in its note.
+    theirs = [row for row in table["rows"] if title in row.get(SETTING, table["note"])]
+    if not theirs:
+        return []
+    rows = [(f"paper: {row['method']}", [row[name] or "" for name in columns]) for row in theirs]
+    for method in standing(setting["ours"]):
+        rows.append((f"ours: {method['name']}", [like_printed(method, name) for name in columns]))
+    return rows
+
+
+def like_printed(method: dict[str, Any], column: str) -> str:
+    """Our figure for a column of a paper's table."""
+    return seconds(method) if column == "seconds" else cell(method, PRINTED[column])
+
+
+def standing(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """The methods that were compared, and last the oracle where there is one."""
+    return [*data["methods"], *filter(None, [data["oracle"]])]
