@@ -10,6 +10,8 @@ given its membership. The sets are others than those of `coterie bench calibrati
 import sys
 import warnings
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +57,14 @@ def main(weights: str, n_sets: str = "30") -> None:
     warnings.simplefilter("ignore")
     path = find(weights)
     system, card = load_system(path)
-    save_system(path, system, replace(card, temperature=1.0))  # judged as it comes
-    judged = judge(str(path), int(n_sets))
+    if card.has_density:
+        raise SystemExit(
+            f"{weights} has a density, and with it a likelihood that has the last word"
+        )
+    with TemporaryDirectory() as folder:
+        as_it_comes = Path(folder) / path.name
+        save_system(as_it_comes, system, replace(card, temperature=1.0))
+        judged = judge(str(as_it_comes), int(n_sets))
     found = minimize_scalar(surprise, bounds=(COLDEST, HOTTEST), args=(judged,), method="bounded")
     temperature = round(float(found.x), 2)
     print(f"{surprise(1.0, judged):.3f} at 1, {surprise(temperature, judged):.3f} at {temperature}")

@@ -13,7 +13,7 @@ from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.training import presets
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.trainer import CHECKPOINT, WEIGHTS
-from coterie.weights.format import load_system, load_tensors
+from coterie.weights.format import load_card, load_system, load_tensors, save_system
 
 TINY = Recipe(
     name="tiny",
@@ -166,6 +166,8 @@ def test_own_tables_take_the_place_of_the_recipe_s_sets(tables, tmp_path):
         (["--sets", "nowhere"], "no folder nowhere"),
         (["--sets", "tables"], "tables/a.csv has no column 'label'"),
         (["--test-sets", "tables"], "--test-sets goes with --sets"),
+        (["--learning-rate", "nan"], "--learning-rate must be a number above zero, got nan"),
+        (["--learning-rate", "0"], "--learning-rate must be a number above zero, got 0.0"),
         (["--start-from", "dac-mog2d"], "another network than recipe 'tiny' builds"),
         (
             ["--sets", "tables", "--label", "side", "--start-from", "amcp-universal"],
@@ -253,12 +255,13 @@ def test_gaps_in_the_tables_are_filled_and_said(tables):
 
 def test_training_goes_on_from_the_same_network(tmp_path):
     train("tiny", "--out", tmp_path / "first")
-    before = tmp_path / "first" / WEIGHTS
+    before, after = tmp_path / "first" / WEIGHTS, tmp_path / "runs" / "tiny" / WEIGHTS
+    system, card = load_system(before)
+    save_system(before, system, replace(card, temperature=3.0))
     result = train("tiny", "--start-from", before, "--steps", 1, "--learning-rate", 1e-5)
     assert result.exit_code == 0, result.output
-    known, taught = (
-        load_tensors(path)[0] for path in (before, tmp_path / "runs" / "tiny" / WEIGHTS)
-    )
+    assert load_card(after).temperature == 3
+    known, taught = (load_tensors(path)[0] for path in (before, after))
     apart = max((known[name] - taught[name]).abs().max() for name in known)
     assert 0 < apart <= 1.02e-5
 

@@ -108,7 +108,7 @@ def test_a_photograph_stands_upright(tmp_path):
 def test_sixteen_bits_are_not_cut_to_eight(tmp_path):
     pixels = np.random.default_rng(0).integers(0, 4096, (5, 16, 16)).astype(np.uint16)
     save(tmp_path, pixels)
-    expected = pdist(pixels.reshape(5, -1).astype(float))
+    expected = pdist(pixels.reshape(5, -1) * (255 / 65535))
     values = read_images(tmp_path).values.astype(float)
     np.testing.assert_allclose(pdist(values), expected, rtol=1e-5)
 
@@ -152,3 +152,11 @@ def test_without_pillow_the_extra_is_named(tmp_path, monkeypatch):
     with pytest.raises(ModuleNotFoundError, match=r"coterie\[images\]") as info:
         rows_of_images([tmp_path / "000.png"])
     assert info.value.name == "PIL"
+
+
+def test_sixteen_bits_and_eight_show_the_same(tmp_path):
+    eight = np.random.default_rng(0).integers(0, 256, (16, 16), dtype=np.uint8)
+    Image.fromarray(eight).save(tmp_path / "a.png")
+    Image.fromarray(eight.astype(np.uint16) * 257).save(tmp_path / "b.png")
+    one, other = read_images(tmp_path).values
+    np.testing.assert_allclose(one, other, atol=1e-3)

@@ -38,6 +38,21 @@ def test_a_folder_may_hold_several_sets_of_images_and_tables(tmp_path):
     assert [each.points.shape[1] for each in sets] == [1, 256, 256]
 
 
+def test_pictures_beside_tables_are_no_set(tmp_path):
+    (tmp_path / "a.csv").write_text("x,label\n1,u\n2,v\n")
+    draw(tmp_path / "plots", 2)
+    with pytest.raises(ValueError, match="holds tables, and images in plots"):
+        read_tables(tmp_path, "label")
+
+
+def test_hidden_folders_are_no_clusters(tmp_path):
+    draw(tmp_path / "cats", 2)
+    draw(tmp_path / ".thumbnails", 3)
+    draw(tmp_path / "cats" / ".cache", 1)
+    (found,) = read_tables(tmp_path, "label")
+    assert found.labels.tolist() == [0, 0]
+
+
 def test_images_below_a_cluster_s_folder_belong_to_it(tmp_path):
     draw(tmp_path / "cats", 2)
     draw(tmp_path / "cats" / "more", 1)

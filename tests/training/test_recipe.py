@@ -3,7 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from coterie.data.folder import read_folder
 from coterie.data.priors.mog import MixtureOfGaussians
+from coterie.training.presets import preset
+from coterie.weights.catalogue import find
+from coterie.weights.format import CONTEXT_SIZE, load_card
 
 
 def test_a_loss_that_knows_fewer_clusters_than_the_prior_draws_is_refused(recipe):
@@ -41,3 +45,14 @@ def test_without_lost_clusters_there_are_no_strays(recipe):
 def test_a_recipe_that_starts_from_nothing_is_described_as_before_there_were_others(recipe):
     assert "start_from" not in recipe.describe()
     assert replace(recipe, start_from="dac-mog2d").describe()["start_from"] == "dac-mog2d"
+
+
+def test_on_tables_the_network_of_weights_comes_with_its_context_size(tmp_path):
+    (tmp_path / "a.csv").write_text("x,label\n1,u\n2,v\n3,v\n")
+    prior = read_folder(tmp_path)
+    fresh, taught = (
+        preset("amcp-small").on_tables(prior, "own", weights) for weights in ("", "amcp-universal")
+    )
+    card = load_card(find("amcp-universal"))
+    assert taught.settings == card.settings
+    assert (fresh.context_size, taught.context_size) == (CONTEXT_SIZE, card.context_size)

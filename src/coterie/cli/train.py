@@ -1,5 +1,6 @@
 """`coterie train`: the recipe behind a model, followed once more."""
 
+import math
 import os
 import warnings
 from collections.abc import Sequence
@@ -76,7 +77,7 @@ def train(
     ] = None,
     learning_rate: Annotated[
         float | None,
-        typer.Option(metavar="RATE", min=0, help="Instead of the recipe's.", show_default=False),
+        typer.Option(metavar="RATE", help="Instead of the recipe's.", show_default=False),
     ] = None,
     seed: Annotated[
         int | None,
@@ -112,6 +113,8 @@ def train(
                 raise ValueError("--test-sets goes with --sets")
             width, n_max = recipe.prior.columns, recipe.prior.n_max
             scored_on = _read_folder(test_sets, label, say=first, n_max=n_max, columns=width)
+        if learning_rate is not None and not 0 < learning_rate < math.inf:
+            raise ValueError(f"--learning-rate must be a number above zero, got {learning_rate}")
     changes: dict[str, Any] = {"steps": steps, "learning_rate": learning_rate, "seed": seed}
     changes = {key: value for key, value in changes.items() if value is not None}
     recipe = replace(recipe, training=replace(recipe.training, **changes))

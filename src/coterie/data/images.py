@@ -50,13 +50,21 @@ def read_images(folder: Path | str) -> Images:
 
 
 def image_files(folder: Path) -> list[Path]:
-    """All images in a folder and below, sorted; hidden files are none."""
-    return sorted(path for path in folder.rglob("*") if is_image(path))
+    """All images in a folder and below, sorted; hidden files and folders are not looked at."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if is_image(path) and not _is_hidden(path.relative_to(folder))
+    )
 
 
 def is_image(path: Path) -> bool:
     """Whether a path is that of an image."""
     return path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def rows_of_images(files: Sequence[Path]) -> NDArray[np.float32]:
@@ -123,9 +131,12 @@ def _square(path: Path) -> NDArray[np.float32]:
 def _in_colours(image: "Image") -> "Image":
     """The image in red, green and blue, on white where it is transparent.
 
-    One of long integers or of floats has one gray value for a pixel, and keeps it as it is.
+    One of long integers or of floats has one gray value for a pixel. Sixteen bits are brought to
+    the span of eight, so that images of both can stand side by side.
     """
     library = pillow()
+    if image.mode.startswith("I;16"):
+        return image.convert("F").point(lambda value: value * (255 / 65535))
     if image.mode.startswith(("I", "F")):
         return image.convert("F")
     if image.has_transparency_data:

@@ -40,6 +40,11 @@ def read_tables(folder: Path, label: str) -> list[LabelledTable]:
     files = [path for path in inside if path.suffix.lower() in SUFFIXES and path.is_file()]
     of_images = [path for path in inside if _cluster_folders(path)]
     if _cluster_folders(folder):  # what lies deeper belongs to these clusters
+        if files:
+            raise ValueError(
+                f"{folder} holds tables, and images in {_cluster_folders(folder)[0].name}: keep"
+                " them in folders of their own"
+            )
         of_images = [folder]
     if not files and not of_images:
         raise ValueError(
@@ -92,7 +97,8 @@ def _cluster_folders(folder: Path) -> list[Path]:
     """The subfolders that hold images themselves: the clusters of a set of images."""
     if not folder.is_dir():
         return []
-    return [path for path in sorted(folder.iterdir()) if path.is_dir() and _holds_images(path)]
+    inside = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    return [path for path in inside if not path.name.startswith(".") and _holds_images(path)]
 
 
 def _holds_images(folder: Path) -> bool:

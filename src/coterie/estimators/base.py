@@ -38,9 +38,9 @@ from coterie.weights.catalogue import open_model
 from coterie.weights.familiar import unfamiliar, unfamiliar_number, unfamiliar_texture
 from coterie.weights.format import Card
 
-# Rows for each cluster of the largest training sets: what a network looks at that only proposes,
-# see `inference/engine.py`.
-GLANCE = 50
+# What a network looks at that only proposes, see `inference/engine.py`: so many rows for each
+# cluster of its largest training sets, and so many at least.
+GLANCE, LEAST_GLANCE = 50, 200
 
 
 class AmortizedClusterer(
@@ -116,7 +116,7 @@ class AmortizedClusterer(
         if not proposes:
             config = replace(config, temperature=card.temperature)
         else:
-            glance = GLANCE * card.settings["k_max"]
+            glance = max(GLANCE * card.settings["k_max"], LEAST_GLANCE)
             config = replace(config, glance=glance, whole_trace=self.whole_trace)
         columns = min(table.shape[1], card.columns)
         lens_for = partial(fit_standard, width=card.columns) if card.scaling == "robust" else None

@@ -32,9 +32,9 @@ class DAC(AmortizedClusterer):
         With more rows than this the clusters are found on a random sample of this size; None is
         what suits the weights, 10,000 for the shipped ones.
     whole_trace : bool, default=False
-        Where clusters are consolidated the network only proposes them: it looks at 200 rows, and
-        the likelihood of all rows decides. Whether `trace_` tells of the other rows too, which
-        takes longer and changes nothing else.
+        Where clusters are consolidated the network only proposes them: it looks at 50 rows for
+        each cluster of its largest training sets, and the likelihood of all rows decides. Whether
+        `trace_` tells of the other rows too, which takes longer and changes nothing else.
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None

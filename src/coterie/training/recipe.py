@@ -11,7 +11,7 @@ from coterie.data.episodes import drop_clusters
 from coterie.data.folder import LabelledFolder
 from coterie.encoders.tabular import Scaling
 from coterie.weights.catalogue import find
-from coterie.weights.format import CONTEXT_SIZE, load_card
+from coterie.weights.format import CONTEXT_SIZE, Card, load_card
 
 
 class Prior(Protocol):
@@ -75,9 +75,11 @@ class Recipe:
     def on_tables(self, prior: LabelledFolder, name: str, start_from: str = "") -> "Recipe":
         """The same network and training on somebody's own sets; or the network of some weights."""
         settings = {**self.settings, "columns": prior.columns, "k_max": prior.k_max}
+        context_size = self.context_size
         shown, start_from = prior.k_max, start_from or self.start_from
         if start_from:
-            settings = self._settings_of(start_from)
+            card = self._card_of(start_from)
+            settings, context_size = card.settings, card.context_size
             shown = min(shown, settings["k_max"])
             prior = replace(prior, columns=settings["columns"], k_max=settings["k_max"])
         return replace(
@@ -89,16 +91,17 @@ class Recipe:
             trained_on=f"sets of {Path(prior.folder).name}: up to {shown} clusters,"
             f" {prior.n_max:,} points, {prior.columns} columns",
             scaling="robust",
+            context_size=context_size,
         )
 
-    def _settings_of(self, weights: str) -> dict[str, Any]:
+    def _card_of(self, weights: str) -> Card:
         card = load_card(find(weights))
         if card.system != self.system:
             raise ValueError(
                 f"weights {weights!r} are of the system {card.system!r}, recipe {self.name!r} is of"
                 f" {self.system!r}"
             )
-        return card.settings
+        return card
 
     def describe(self) -> dict[str, Any]:
         """The recipe as JSON-ready data."""

@@ -24,7 +24,7 @@ from coterie.training.recipe import Recipe
 from coterie.training.recording import Recording
 from coterie.weights.catalogue import find
 from coterie.weights.familiar import sizes_of
-from coterie.weights.format import WeightsError, load_system, make_card, save_system
+from coterie.weights.format import WeightsError, load_card, load_system, make_card, save_system
 from coterie.weights.texture import texture_limits
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -111,6 +111,7 @@ def train(
             context_size=recipe.context_size,
             sizes=sizes_of(recipe.prior) if recipe.scaling == "none" else None,
             texture=texture_limits(recipe.prior) if recipe.scaling == "robust" else None,
+            temperature=_temperature(recipe),
             recipe=recipe.describe(),
         )
         save_system(folder / WEIGHTS, system, card)
@@ -148,6 +149,11 @@ def _fresh_system(recipe: Recipe) -> nn.Module:
             )
         system.load_state_dict(known.state_dict())
     return system
+
+
+def _temperature(recipe: Recipe) -> float:
+    """That of the weights which training started from; a new network is believed as it is."""
+    return load_card(find(recipe.start_from)).temperature if recipe.start_from else 1.0
 
 
 def _resume(path: Path, recipe: Recipe, system: nn.Module, optimizer: Any) -> int:

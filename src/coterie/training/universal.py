@@ -62,6 +62,8 @@ AMCP_UNIVERSAL_SMALL = replace(
     AMCP_UNIVERSAL,
     name="amcp-universal-small",
     prior=WITH_RIBBONS,
+    trained_on="mixtures, sheets, shapes, regions and ribbons of 1 to 32 clusters in 1 to 16"
+    " columns",
     settings={
         **SETTINGS,
         "width": 64,

@@ -136,6 +136,7 @@ def make_card(
     context_size: int = CONTEXT_SIZE,
     sizes: Span | None = None,
     texture: Texture | None = None,
+    temperature: float = 1.0,
     **provenance: Any,
 ) -> Card:
     """The card of a system in memory."""
@@ -148,6 +149,7 @@ def make_card(
         context_size,
         sizes,
         texture,
+        temperature,
     )
 
 
