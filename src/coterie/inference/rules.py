@@ -6,7 +6,7 @@ A rule is pointwise, so it serves the points of the set and new ones alike, in c
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 import torch
 from scipy.special import chdtri
@@ -154,11 +154,10 @@ class ReplayRule:
 
 
 @dataclass(frozen=True)
-class LensRule:
-    """A rule that reads points in a frame of its own."""
+class RuleThrough:
+    """Another rule, which is shown or says something else where a subclass has it so."""
 
     rule: Rule
-    lens: Frame
 
     @property
     def device(self) -> torch.device:
@@ -169,13 +168,26 @@ class LensRule:
         return self.rule.n_clusters
 
     def log_probabilities(self, points: Tensor) -> Tensor:
-        return self.rule.log_probabilities(self._seen(points))
+        return self.rule.log_probabilities(points)
 
     def unwanted(self, points: Tensor) -> Tensor:
-        return self.rule.unwanted(self._seen(points))
+        return self.rule.unwanted(points)
 
-    def select(self, clusters: Tensor) -> "LensRule":
+    def select(self, clusters: Tensor) -> Self:
         return replace(self, rule=self.rule.select(clusters))
+
+
+@dataclass(frozen=True)
+class LensRule(RuleThrough):
+    """A rule that reads points in a frame of its own."""
+
+    lens: Frame
+
+    def log_probabilities(self, points: Tensor) -> Tensor:
+        return super().log_probabilities(self._seen(points))
+
+    def unwanted(self, points: Tensor) -> Tensor:
+        return super().unwanted(self._seen(points))
 
     def _seen(self, points: Tensor) -> Tensor:
         return torch.from_numpy(self.lens(points.cpu().numpy())).to(self.device)
