@@ -15,9 +15,10 @@ from coterie.estimators.quick import DEFAULT, ESTIMATORS, clusterer
 from coterie.inference.result import Step
 from coterie.weights.catalogue import Model, models
 
-# What the page starts with: without a second look it answers between two strokes of the brush.
+# What the page starts with: without a second look, and with fewer points to look at, it answers
+# between two strokes of the brush.
 INITIAL = "amcp-universal-small"
-OPTIONS: dict[str, dict[str, Any]] = {INITIAL: {"second_look": False}}
+OPTIONS: dict[str, dict[str, Any]] = {INITIAL: {"second_look": False, "context_size": 700}}
 K_LIMIT = 10  # how far the peers look that search among numbers of clusters
 
 
