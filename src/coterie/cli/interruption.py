@@ -42,21 +42,13 @@ class LastStep:
             signal.signal(signal.SIGINT, self._ask)
 
     def on_step(self, progress: "Progress") -> None:
-        from coterie.training.callbacks import require_finite
-        from coterie.training.checkpoint import save_checkpoint
+        from coterie.training.callbacks import Checkpoints
 
         if progress.step == progress.steps:
             self._listen_no_more()
         if not self._asked:
             return
-        require_finite(progress.system, progress.step)
-        save_checkpoint(
-            self._checkpoint,
-            progress.system,
-            progress.optimizer,
-            step=progress.step,
-            recipe=self._recipe.describe(),
-        )
+        Checkpoints(self._checkpoint, self._recipe).save(progress)
         raise KeyboardInterrupt
 
     def _ask(self, *_: object) -> None:

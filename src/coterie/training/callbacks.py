@@ -85,14 +85,18 @@ class Checkpoints:
         if progress.rank == 0 and progress.step % self.recipe.training.checkpoint_every == 0:
             if not math.isfinite(float(progress.loss)):
                 raise FloatingPointError(f"the loss is {progress.loss} after {progress.step} steps")
-            require_finite(progress.system, progress.step)
-            save_checkpoint(
-                self.path,
-                progress.system,
-                progress.optimizer,
-                step=progress.step,
-                recipe=self.recipe.describe(),
-            )
+            self.save(progress)
+
+    def save(self, progress: Progress) -> None:
+        """Write the state after a step, if there is sense in it."""
+        require_finite(progress.system, progress.step)
+        save_checkpoint(
+            self.path,
+            progress.system,
+            progress.optimizer,
+            step=progress.step,
+            recipe=self.recipe.describe(),
+        )
 
 
 class Validation:
