@@ -155,7 +155,7 @@ def _looping(weights: str, device: str, call: str, *, clean_up: bool) -> Contest
 
 def _clean(system: Sequential, points: Points, state: State) -> Fit:
     """What the engine does to the clusters found: (n, D) -> the mixture that it keeps."""
-    commits = tuple(commit for commit in state.commits if bool(commit.joined.any()))
+    commits = state.with_points()
     labels = claimed_labels(commits)[0].cpu().numpy()
     return consolidate(points, labels, len(commits), cluster_scale=system.config.cluster_scale)
 

@@ -102,7 +102,7 @@ def cluster_points(
     seen = evenly_spaced(len(context), _looked_at(len(context), config))
     batch = SetBatch.single(torch.from_numpy(context[seen]).to(config.device))
     state = find_clusters(system, batch, max_steps=config.max_steps)
-    commits = tuple(commit for commit in state.commits if bool(commit.joined.any()))
+    commits = state.with_points()
     if not commits:
         raise ValueError("the network claims no point at all: its weights are damaged")
 
@@ -128,7 +128,7 @@ def cluster_points(
             at_least=config.wishes.at_least,
             at_most=config.wishes.at_most,
         )
-        rule = MixtureRule.of(fit.mixture, config.device)
+        rule = MixtureRule.of(fit.mixture, _asked_on(len(points), config))
         log_likelihood = fit.total / len(context)
     else:
         precision = torch.float64
@@ -163,7 +163,7 @@ def cluster_points(
         steps=steps,
         warnings=(*_unfinished(state, config.max_steps), *unfulfilled),
     )
-    rule = rule.select(torch.from_numpy(by_size).to(config.device))
+    rule = rule.select(torch.from_numpy(by_size).to(rule.device))
     return Outcome(clustering, rule, noise, context)
 
 
@@ -181,6 +181,11 @@ def network_mixture(commits: tuple[Commit, ...], columns: int | None = None) -> 
 def _looked_at(n_points: int, config: InferenceConfig) -> int:
     """How many of n points the network looks at."""
     return config.glance if config.consolidate and config.glance is not None else n_points
+
+
+def _asked_on(n_points: int, config: InferenceConfig) -> str:
+    """Where a mixture is asked about n points: of so few that a GPU would be waited for, here."""
+    return "cpu" if n_points <= config.chunk_size else config.device
 
 
 def _among_all(labels: NDArray[np.integer], rows: Rows, n_points: int) -> NDArray[np.integer]:

@@ -15,18 +15,17 @@ from coterie.systems.protocol import Commit, Sequential
 def steps_of(commits: Sequence[Commit], index: Rows) -> tuple[Step, ...]:
     """What the commits said of the points of this index (m,), which may name a point twice."""
     rows, once = np.unique(index, return_index=True)
-    steps = []
-    for commit in commits:
-        logits = commit.membership_logits[0].cpu().numpy()[once]
-        offered = np.isfinite(logits)
-        steps.append(
-            Step(
-                claimed=rows[commit.joined[0].cpu().numpy()[once]],
-                offered=rows[offered],
-                probabilities=expit(logits[offered]),
-            )
+    # All at once: a GPU that is asked step by step is waited for as often.
+    joined = torch.stack([commit.joined[0] for commit in commits]).cpu().numpy()[:, once]
+    logits = torch.stack([commit.membership_logits[0] for commit in commits]).cpu().numpy()[:, once]
+    return tuple(
+        Step(
+            claimed=rows[took],
+            offered=rows[np.isfinite(wanted)],
+            probabilities=expit(wanted[np.isfinite(wanted)]),
         )
-    return tuple(steps)
+        for took, wanted in zip(joined, logits, strict=True)
+    )
 
 
 @torch.inference_mode()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, ClassVar, Protocol, Self
 
 import torch
@@ -48,6 +49,13 @@ class State:
         remaining = self.remaining & ~commit.joined
         commits = (*self.commits, replace(commit, encoded=None))
         return State(self.batch, remaining, commits, commit.encoded)
+
+    def with_points(self) -> tuple[Commit, ...]:
+        """The commits that some point joined; a GPU is waited for once."""
+        if not self.commits:
+            return ()
+        joined = torch.stack([commit.joined.any() for commit in self.commits]).tolist()
+        return tuple(compress(self.commits, joined))
 
 
 class Sequential(Protocol):
