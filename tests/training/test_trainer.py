@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from coterie.systems.amcp import AMCP
+from coterie.systems.registry import build
 from coterie.training.callbacks import Schedule
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.recording import WARM_UP_CALLS
@@ -75,6 +76,25 @@ def same_weights(first: nn.Module, second: nn.Module) -> bool:
 @pytest.fixture(scope="module")
 def uninterrupted(recipe, tmp_path_factory) -> nn.Module:
     return train(recipe, tmp_path_factory.mktemp("run"), accelerator="cpu")
+
+
+def test_mixed_precision_leaves_the_sets_as_they_are(recipe, tmp_path, monkeypatch):
+    """In bfloat16 points that lie close together would share their place."""
+    seen = []
+
+    def loss(self, batch, generator=None):
+        products = batch.points @ batch.points.mT
+        seen.append((batch.points, products.dtype))
+        return next(self.parameters()).sum()
+
+    network = type(build(recipe.system, recipe.settings))
+    monkeypatch.setattr(network, "loss", loss)
+    for precision in ("32-true", "bf16-mixed"):
+        config = replace(recipe.training, steps=1, precision=precision)
+        train(replace(recipe, training=config), tmp_path / precision, accelerator="cpu")
+    (exact, full), (mixed, half) = seen
+    assert torch.equal(exact, mixed)
+    assert (full, half) == (torch.float32, torch.bfloat16)
 
 
 def test_learning_rate_warms_up_linearly():

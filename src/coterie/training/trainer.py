@@ -45,14 +45,13 @@ def train(
     fabric = Fabric(
         accelerator=accelerator,
         devices=devices,
-        precision=config.precision,
         callbacks=[Schedule(config), Checkpoints(folder / CHECKPOINT, recipe), *callbacks],
     )
     fabric.launch()
     on_gpu = fabric.device.type == "cuda"
     capture = config.capture and on_gpu and devices == 1
     system = _fresh_system(recipe)
-    objective = _Objective(system)
+    objective = _Objective(system, mixed=config.precision == "bf16-mixed")
     rate = torch.tensor(config.learning_rate, device=fabric.device)  # read by a recorded step
     optimizer = torch.optim.Adam(
         system.parameters(),
@@ -125,14 +124,19 @@ def step_seed(seed: int, step: int, rank: int) -> int:
 
 
 class _Objective(nn.Module):
-    """A system whose forward pass is its loss, so that it can be wrapped and compiled."""
+    """A system whose forward pass is its loss, so that it can be wrapped and compiled.
 
-    def __init__(self, system: nn.Module) -> None:
+    Mixed precision is set here: Fabric's would round the sets too, to three digits, and points
+    that lie close together would share their place.
+    """
+
+    def __init__(self, system: nn.Module, *, mixed: bool) -> None:
         super().__init__()
-        self.system = system
+        self.system, self.mixed = system, mixed
 
     def forward(self, points: Tensor, mask: Tensor, labels: Tensor, generator: Generator) -> Tensor:
-        loss: Tensor = self.system.loss(SetBatch(points, mask, labels), generator)  # type: ignore[operator]
+        with torch.autocast(points.device.type, torch.bfloat16, enabled=self.mixed):
+            loss: Tensor = self.system.loss(SetBatch(points, mask, labels), generator)  # type: ignore[operator]
         return loss
 
 
