@@ -32,7 +32,7 @@ from coterie.bench.machine import describe_machine
 from coterie.data.priors.universal import Universal
 from coterie.data.suite import FILE, read_suite
 from coterie.training.trainer import WEIGHTS
-from coterie.training.universal import STUDIES, WITH_RIBBONS
+from coterie.training.universal import STUDIES
 
 RESULTS = Path(__file__).parent / "results/ablations.json"
 SHIPPED = "amcp-universal"
@@ -92,7 +92,7 @@ def family(name: str) -> list[Labelled]:
 
 def networks(folder: Path, public: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
     """The recipes that have weights in the folder, on the public sets and on every family."""
-    families = {name: family(name) for name, _ in WITH_RIBBONS.shares}
+    families = {name: family(name) for name, _ in Universal().shares}
     for recipe in STUDIES:
         weights = folder / recipe.name / WEIGHTS
         if not weights.is_file():
@@ -110,7 +110,7 @@ def asking(public: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
     for seed in range(2):
         draws = f"`random_state={DRAWS * seed}` to `{DRAWS * (seed + 1) - 1}`"
         yield {"name": f"the surest of {draws}", **score(surest, public, seed)}
-    for size in (500, 2000):
+    for size in (500, 1000, 4000):
         yield {"name": f"`context_size={size}`", **score(asked(SHIPPED, context_size=size), public)}
 
 

@@ -14,6 +14,7 @@ MODULES = sorted(
     str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"
 )
 CHAIN = (
+    "kernels",
     "functional",
     "layers",
     "encoders",
@@ -99,12 +100,13 @@ def test_imports_point_one_way(module):
 
 @pytest.mark.parametrize("module", [m for m in MODULES if package_of(m) == "functional"])
 def test_mathematics_imports_torch_alone(module):
+    """And operators that are registered with it."""
     for name in imports_of(module):
         top = name.split(".")[0]
         assert (
             top == "torch"
             or top in sys.stdlib_module_names
-            or name.startswith("coterie.functional")
+            or name.startswith(("coterie.functional", "coterie.kernels"))
         )
 
 

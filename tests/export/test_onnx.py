@@ -38,10 +38,15 @@ WALKING = {
     "landmarks": 12,
     "proposals": 4,
 }
+LEAPING = {**WALKING, "leaps": True}
 
 
 # Seeds whose networks find several clusters, although they have learnt nothing.
-@pytest.fixture(scope="module", params=[(SMALL, 11), (WALKING, 32)], ids=["small", "walking"])
+@pytest.fixture(
+    scope="module",
+    params=[(SMALL, 11), (WALKING, 32), (LEAPING, 140)],
+    ids=["small", "walking", "leaping"],
+)
 def small(request, tmp_path_factory):
     """The graphs of untrained networks that have between them every part that a step can have."""
     folder = tmp_path_factory.mktemp("small")

@@ -14,7 +14,6 @@ from torch import Tensor
 from coterie.functional.diffusion import (
     CARRIED,
     GAITS,
-    N_SCALES,
     NARROWEST,
     SMALLEST,
     WIDEST,
@@ -24,6 +23,7 @@ from coterie.functional.diffusion import (
     forget,
     local_unit,
     n_news,
+    n_scales,
     nearness,
     reach,
     squared_distances,
@@ -144,7 +144,7 @@ def test_walks_are_the_powers_of_one_step(n_landmarks):
     _, ground, _, walks = survey(points[None], torch.ones(1, 20).bool(), n_landmarks)
     units, affinities, powers = walks_by_hand(points)
     there = slice(0, 20)
-    assert walks.ends.shape == (1, N_SCALES, n_landmarks, n_landmarks)
+    assert walks.ends.shape == (1, n_scales(leaps=False), n_landmarks, n_landmarks)
     for scale, power in enumerate(powers):
         expected = torch.from_numpy(power)
         torch.testing.assert_close(walks.ends[0, scale, there, there], expected, **EXACT)
@@ -154,7 +154,7 @@ def test_walks_are_the_powers_of_one_step(n_landmarks):
     torch.testing.assert_close(ground.unit[0, there], torch.from_numpy(units[1]), **EXACT)
     means = [torch.from_numpy(powers[scale]) @ points for scale in CARRIED]
     news = torch.cat([torch.from_numpy(units[1]).log()[:, None], *means], -1)
-    assert news.shape[1] == n_news(2)
+    assert news.shape[1] == n_news(2, leaps=False)
     torch.testing.assert_close(ground.news[0, there], news, **EXACT)
 
 
@@ -233,12 +233,12 @@ def test_what_a_point_hears_is_summed_over_landmarks():
     _, ground, _, walks = survey(points, everyone(points), 6)
     near = reach(points, ground)
     heard = nearness(near, walk_from(weights, near, walks))
-    assert heard.shape == (1, 3, 14, N_SCALES)
+    assert heard.shape == (1, 3, 14, n_scales(leaps=False))
     share, ends, degree = near[0].numpy(), walks.ends[0].numpy(), walks.degree[0].numpy()
     for a in range(3):
         start = [weights[0, a].numpy() @ share[:, j] / share[:, j].sum() for j in range(6)]
         usual = sum(degree[j] * start[j] for j in range(6))
-        for scale in range(N_SCALES):
+        for scale in range(n_scales(leaps=False)):
             told = [sum(ends[scale, i, j] * start[j] for j in range(6)) for i in range(6)]
             expected = np.log(share @ np.array(told) / usual + SMALLEST)
             np.testing.assert_allclose(heard[0, a, :, scale], expected, rtol=1e-9, atol=1e-9)

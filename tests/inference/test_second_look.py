@@ -100,10 +100,17 @@ def test_a_crowd_is_told_apart():
     assert careful.clustering_.log_likelihood > hasty.clustering_.log_likelihood + 0.1
 
 
+@pytest.fixture
+def curious(monkeypatch):
+    """Every cluster is looked at, however sure the network is of it."""
+    monkeypatch.setattr(second_look, "BEYOND_QUESTION", 2.0)
+
+
 def closer(network, batch, commits, lens_for=lambda points: lambda table: table):
     return look_closer(network, batch, commits, lens_for, max_steps=64)
 
 
+@pytest.mark.usefixtures("curious")
 def test_under_a_plain_lens_clusters_are_what_they_are_alone(network, batch, merged):
     for one, other in zip(
         closer(network, batch, merged), look(network, batch, merged), strict=True
@@ -114,6 +121,7 @@ def test_under_a_plain_lens_clusters_are_what_they_are_alone(network, batch, mer
             assert torch.equal(part.joined, expected.joined)
 
 
+@pytest.mark.usefixtures("curious")
 def test_the_lens_is_made_for_the_cluster_and_kept(network, batch, merged):
     shown = []
 
@@ -167,6 +175,28 @@ class InHalves:
         return nothing_left(state)
 
 
+class Refusing(InHalves):
+    """A system that must not be asked."""
+
+    def step(self, state: State, generator: torch.Generator | None = None) -> Commit:
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("sure", "size", "asked"), [(0.95, 60, False), (0.85, 60, True), (0.95, 25, True)]
+)
+def test_a_large_cluster_beyond_question_is_left_alone(sure, size, asked):
+    """Of 200 points, so that 25 may be two of a crowd."""
+    points = torch.randn(200, 2, generator=torch.Generator().manual_seed(0))
+    cluster = expecting(torch.arange(200)[None] < size, sure)
+    if asked:
+        (seen,) = closer(InHalves(0.99, 0.99), SetBatch.single(points), [cluster])
+        assert len(seen.parts) == 2
+    else:
+        (seen,) = closer(Refusing(0.99, 0.99), SetBatch.single(points), [cluster])
+        assert seen.parts == ()
+
+
 def expecting(joined: torch.Tensor, membership: float) -> Commit:
     """A cluster of which the network is as sure as of each of its points."""
     logit = float(torch.tensor(membership, dtype=torch.float64).logit())
@@ -196,6 +226,7 @@ def test_parts_are_taken_where_the_network_is_surer_of_them(whole, first, second
     assert (seen.lens is not None) == taken
 
 
+@pytest.mark.usefixtures("curious")
 def test_a_network_that_is_sure_of_the_whole_is_not_persuaded(network, batch, merged):
     certain = replace(merged[1], membership_logits=8 * merged[1].membership_logits)
     assert closer(network, batch, [merged[1]])[0].parts
@@ -206,12 +237,12 @@ def fitted(X, second_look):
     return coterie.AMCP("amcp-universal", second_look=second_look, random_state=0).fit(X)
 
 
-# Of the first eight the network takes two for one, of the second four.
-@pytest.mark.parametrize("seed", [31, 46])
-def test_blobs_that_a_crowd_hides_are_told_apart_under_the_lens(seed):
-    X, y = make_blobs(800, 8, centers=8, cluster_std=2.0, random_state=seed)
+# Of the first sixteen the network takes two for one, of the twenty four.
+@pytest.mark.parametrize(("k", "seed"), [(16, 6), (20, 10)])
+def test_blobs_that_a_crowd_hides_are_told_apart_under_the_lens(k, seed):
+    X, y = make_blobs(60 * k, centers=k, cluster_std=0.35, random_state=seed)
     plain, closer = fitted(X, False), fitted(X, True)
-    assert plain.n_clusters_ < closer.n_clusters_ == 8
+    assert plain.n_clusters_ < closer.n_clusters_ == k
     assert ari(y, closer.labels_) > 0.9
     assert np.array_equal(closer.predict(X), closer.labels_)
 

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
-from coterie.functional.diffusion import N_SCALES, Walks
+from coterie.functional.diffusion import Walks, n_scales
 from coterie.functional.reduce import sharded
 from coterie.inference.loop import find_clusters
-from coterie.systems.amcp import AMCP
+from coterie.systems.amcp import AMCP, SIZE_COUNTS
 from coterie.systems.amcp_config import AMCPConfig
 from coterie.systems.amcp_parts import Question
 from coterie.systems.protocol import State, claimed_labels
@@ -130,15 +130,19 @@ def test_fewer_points_than_landmarks_and_proposals(taught, n_points):
 # Several proposals
 
 
-def sureness(logits: Tensor) -> float:
-    """Of all memberships, and of the points that would join, the part that both have."""
+def merit(logits: Tensor) -> float:
+    """Of all memberships, and of the points that would join, the part that both have.
+
+    A proposal with more members is preferred to one that is as sure.
+    """
     probability = [1 / (1 + math.exp(-value)) for value in logits.tolist()]
     joining = sum(p for p in probability if p > 0.5)
     n_joining = sum(p > 0.5 for p in probability)
-    return joining / (sum(probability) - joining + n_joining)
+    sureness = joining / (sum(probability) - joining + n_joining)
+    return sureness * max(1, sum(probability)) ** SIZE_COUNTS
 
 
-def test_the_surest_proposal_wins(taught):
+def test_the_surest_proposal_wins_by_its_size_if_need_be(taught):
     """Every proposal by itself, in a set that is alone."""
     batch, winners = random_batch(n_sets=6), set()
     commit = taught.step(taught.start(batch))
@@ -155,7 +159,7 @@ def test_the_surest_proposal_wins(taught):
             where[..., anchor] = 1
             question = Question(everyone, everyone[:, 0].sum(1), nothing, where)
             proposed.append(taught.guess(features, question)[0][-1].logits[0, 0])
-        best = max(range(4), key=lambda number, by=proposed: sureness(by[number]))
+        best = max(range(4), key=lambda number, by=proposed: merit(by[number]))
         winners.add(best)
         found = commit.membership_logits[b, batch.mask[b]]
         torch.testing.assert_close(found, proposed[best], **EXACT)
@@ -187,10 +191,10 @@ def test_without_landmarks_nothing_is_walked():
 def test_walks_are_kept_with_the_encoding(taught):
     batch = random_batch()
     features, slots = taught.encode(batch.points, batch.mask)
-    assert len(slots) == taught.n_slots == 4
+    assert len(slots) == taught.n_slots == 3
     assert features.near.shape == (3, 40, 12)
     assert features.walks.degree.shape == (3, 12)
-    assert features.walks.ends.shape == (3, N_SCALES, 12, 12)
+    assert features.walks.ends.shape == (3, n_scales(leaps=False), 12, 12)
     assert not features.near[~batch.mask].any()
     near = taught.view(batch.points, slots).near
     torch.testing.assert_close(near[batch.mask], features.near[batch.mask])

@@ -18,6 +18,7 @@ from onnxscript import opset18 as op
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from coterie.export.onnx_functions import cummax, visit
 from coterie.functional.diffusion import Walks
 from coterie.functional.reduce import count_points
 from coterie.systems.amcp import AMCP
@@ -137,7 +138,7 @@ def _write(
             dynamic_shapes=tuple(shapes.values()),
             opset_version=OPSET,
             dynamo=True,
-            custom_translation_table={torch.ops.aten.sort.stable: _stable_sort},
+            custom_translation_table=_TRANSLATIONS,
             verbose=False,
         )
     assert program is not None  # torch gives None only without dynamo
@@ -151,6 +152,13 @@ def _stable_sort(
     """torch.sort, which the exporter lacks: ONNX puts the first of equal values first."""
     size = op.Shape(values, start=dim, end=dim + 1)
     return op.TopK(values, size, axis=dim, largest=int(descending))
+
+
+_TRANSLATIONS: dict[Any, Any] = {
+    torch.ops.aten.sort.stable: _stable_sort,
+    torch.ops.aten.cummax.default: cummax,
+    torch.ops.coterie.visit.default: visit,
+}
 
 
 @contextmanager

@@ -15,11 +15,16 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from coterie.functional.linkage import gaps_to
+
 # Two gaits. The wide one sees blobs as a whole; the narrow one keeps to thin curves, where the
 # seventh neighbour may already stand on the next arm of a spiral.
 GAITS = ((10.0, (0, 3, 6)), (3.0, (6, 10, 14)))  # neighbours in reach of a step, doublings
-N_SCALES = sum(len(doublings) for _, doublings in GAITS)
 CARRIED = (2, 4)  # the scales at which landmarks know the mean of where their walks end
+# Leaps, where they are wanted: as far as one likes, but over no gap that is much wider than so many
+# times the usual height of single linkage (`functional/linkage.py`).
+LEAPS = (2.0, 3.5, 7.0)
+STEEPNESS = 6
 BISECTIONS = 14
 SMALLEST = 1e-3
 NARROWEST, WIDEST = 1e-2, 20.0
@@ -55,9 +60,14 @@ class Survey(NamedTuple):
     walks: Walks
 
 
-def n_news(columns: int) -> int:
+def n_scales(leaps: bool) -> int:
+    """M, how many scales there are."""
+    return sum(len(doublings) for _, doublings in GAITS) + leaps * len(LEAPS)
+
+
+def n_news(columns: int, leaps: bool) -> int:
     """E, how much a landmark has to tell."""
-    return 1 + len(CARRIED) * columns
+    return 1 + len(CARRIED) * columns + leaps * len(LEAPS)
 
 
 def choose_landmarks(points: Tensor, mask: Tensor, n_landmarks: int) -> tuple[Tensor, Tensor]:
@@ -79,16 +89,16 @@ def choose_landmarks(points: Tensor, mask: Tensor, n_landmarks: int) -> tuple[Te
 
 
 @torch.no_grad()
-def survey(points: Tensor, mask: Tensor, n_landmarks: int) -> Survey:
+def survey(points: Tensor, mask: Tensor, n_landmarks: int, *, leaps: bool = False) -> Survey:
     """The landmarks of sets of points (B, N, D), mask (B, N), who is near what, and the walks.
 
     Always in full precision: what is rounded in a step is rounded in all that follow.
     """
     with torch.autocast(points.device.type, enabled=False):
-        return _survey(points, mask, n_landmarks)
+        return _survey(points, mask, n_landmarks, leaps)
 
 
-def _survey(points: Tensor, mask: Tensor, n_landmarks: int) -> Survey:
+def _survey(points: Tensor, mask: Tensor, n_landmarks: int, leaps: bool) -> Survey:
     index, there = choose_landmarks(points, mask, n_landmarks)
     landmarks = points.gather(1, index[..., None].expand(-1, -1, points.shape[-1]))
     square = squared_distances(landmarks, landmarks)
@@ -108,14 +118,33 @@ def _survey(points: Tensor, mask: Tensor, n_landmarks: int) -> Survey:
                 walk = walk / walk.sum(2, keepdim=True).clamp_min(1e-12)
         units.append(unit)
     unit, degree = units[1], degrees[0]  # points read the landmarks with the narrow gait
-    ends = [walks[scale] @ landmarks for scale in CARRIED]
-    news = torch.cat([unit.log()[..., None], *ends], -1)
+    news = [unit.log()[..., None], *(walks[scale] @ landmarks for scale in CARRIED)]
+    gaps = gaps_to(points, mask, index) if leaps else None
+    if gaps is not None:
+        leap, crowds = _leaps(gaps.gather(1, index[..., None].expand(-1, -1, n_landmarks)), both)
+        walks.extend(leap)
+        news.append(crowds)
     unit = torch.where(there, unit, torch.inf)
     degree = degree / degree.sum(1, keepdim=True).clamp_min(1e-12)
-    ground = Ground(landmarks, unit, torch.where(there[..., None], news, 0.0))
+    told = torch.where(there[..., None], torch.cat(news, -1), 0.0)
+    ground = Ground(landmarks, unit, told)
     # Padded points are nowhere: walks from anywhere must not start from them.
-    near = torch.where(mask[..., None], reach(points, ground), 0.0)
+    near = torch.where(mask[..., None], reach(points, ground, gaps), 0.0)
     return Survey(index, ground, near, Walks(degree, torch.stack(walks, 1), near.sum(1)))
+
+
+def _leaps(gaps: Tensor, both: Tensor) -> tuple[list[Tensor], Tensor]:
+    """Where leaps among landmarks lead, and how many of all are in reach of each.
+
+    gaps (B, L, L), both (B, L, L) bool -> a list of (B, L, L), and logarithms (B, L, leaps).
+    """
+    ends, crowds = [], []
+    for widest in LEAPS:
+        open_to = torch.where(both, 1 / (1 + (gaps / widest) ** STEEPNESS), 0.0)
+        crowd = open_to.sum(2, keepdim=True).clamp_min(1e-12)
+        ends.append(open_to / crowd)
+        crowds.append((crowd / both.sum(2, keepdim=True).clamp_min(1)).log())
+    return ends, torch.cat(crowds, -1)
 
 
 def forget(walks: Walks, which: Tensor) -> Walks:
@@ -141,10 +170,15 @@ def local_unit(square: Tensor, both: Tensor, neighbours: float) -> Tensor:
     return high.exp()
 
 
-def reach(points: Tensor, ground: Ground) -> Tensor:
-    """How much each point is at each landmark: (B, N, D) -> (B, N, L)."""
+def reach(points: Tensor, ground: Ground, gaps: Tensor | None = None) -> Tensor:
+    """How much each point is at each landmark: (B, N, D) -> (B, N, L).
+
+    gaps (B, N, L) between them: rather a landmark that is farther away than one beyond a gap.
+    """
     square, unit = squared_distances(points, ground.landmarks), ground.unit
     scores = -2 * square / unit.square()[:, None]
+    if gaps is not None:
+        scores = scores - 2 * (gaps / LEAPS[0]).square().log1p()
     scores = torch.where(ground.there[:, None], scores, -torch.inf)
     # A set without landmarks is one without points: any finite number will do.
     scores = torch.where(ground.there.any(1)[:, None, None], scores, 0.0)

@@ -22,6 +22,9 @@ from coterie.systems.amcp_parts import Belief, Features, Question
 from coterie.systems.protocol import Commit, State, everything_remains, nothing_left
 
 WORTH_KEEPING = 0.8  # of the points: with fewer left, the others are put aside
+# Of proposals that are as sure the larger: sureness times the size to this power. A part of a shape
+# may look as sure as the whole.
+SIZE_COUNTS = 0.05
 
 
 class Encoding(NamedTuple):
@@ -89,7 +92,8 @@ class AMCP(AMCPLessons):
         first, last = guesses[0].belief, guesses[-1].belief
         logits = torch.where(remaining, guesses[-1].logits, -torch.inf)  # (B, A, N)
         if self.config.proposals > 1:
-            surest = sureness(logits).argmax(1)
+            size = logits.sigmoid().sum(-1)
+            surest = (sureness(logits) * size.clamp_min(1) ** SIZE_COUNTS).argmax(1)
             first, last = (
                 Belief(*(_pick(part, surest) for part in each)) for each in (first, last)
             )

@@ -24,9 +24,10 @@ class AMCPConfig:
     a training set are asked for, one after another from the seed, at once from anchors;
     activation: of the perceptrons, of which `relu` is much the quicker on a CPU;
     frequencies: how many sines and cosines stand beside each coordinate; landmarks: how many points
-    random walks lead to and from, 0 for none; unheard: in how many training sets the walks say
-    nothing; overlap_weight: what a cluster that is not matched costs beside its single points;
-    proposals: how many anchors a step compares, of which the surest wins.
+    random walks lead to and from, 0 for none; leaps: whether there are leaps beside the walks, as
+    far as one likes over no wide gap; unheard: in how many training sets both say nothing;
+    overlap_weight: what a cluster that is not matched costs beside its single points; proposals:
+    how many anchors a step compares, of which the surest wins.
     """
 
     columns: int = 2
@@ -35,6 +36,7 @@ class AMCPConfig:
     activation: Activation = "gelu"
     frequencies: int = 0
     landmarks: int = 0
+    leaps: bool = False
     unheard: float = 0.0
     references: int = 32
     em_steps: int = 3
@@ -78,5 +80,7 @@ class AMCPConfig:
             raise ValueError("several proposals are compared from anchors, without a decoder")
         if self.landmarks and self.proposal == "seed":
             raise ValueError("walks start from anchors: landmarks need proposal 'anchor'")
+        if self.leaps and not self.landmarks:
+            raise ValueError("leaps lead from landmark to landmark: they need landmarks")
         if self.landmarks and self.encode_every:
             raise ValueError("walks lead over all points: landmarks need encode_every 0")

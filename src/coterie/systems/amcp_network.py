@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from coterie.functional.anchors import best_anchor, spread_anchors
-from coterie.functional.diffusion import N_SCALES, nearness, walk_from
+from coterie.functional.diffusion import n_scales, nearness, walk_from
 from coterie.functional.em import Gaussians, gaussian_log_density, map_moments
 from coterie.functional.reduce import all_points_sum, count_points, masked_softmax
 from coterie.layers.mixing import IntraCM
@@ -35,7 +35,7 @@ class AMCPNetwork(AMCPEncoder):
         # Without a density a cluster has no place: every moment below has no columns.
         self.located = columns if config.density == "gaussian" else 0
         if config.landmarks:
-            self.hear = nn.Linear(N_SCALES, narrow, bias=False)
+            self.hear = nn.Linear(n_scales(config.leaps), narrow, bias=False)
         decoder = nn.ModuleList(
             IntraCM(narrow, config.heads, config.references, 1, config.e_step, act)
             for _ in range(config.decoder_blocks)

@@ -20,7 +20,7 @@ from coterie.functional.canonical import onto_principal_axes, standardise
 
 @dataclass(frozen=True)
 class Universal:
-    """Mixtures, sheets, shapes and regions, with noise and columns that do not help.
+    """Mixtures, sheets, shapes, regions and ribbons, with noise and columns that do not help.
 
     shares: how often each family is drawn; noise: how often a set has background points, labelled
     -1; tables: how often columns are added, rounded or bent.
@@ -30,13 +30,14 @@ class Universal:
     k_max: int = 32
     columns: int = 16
     shares: tuple[tuple[str, float], ...] = (
-        ("blobs", 0.30),
-        ("images", 0.13),
-        ("scenes", 0.27),
-        ("regions", 0.12),
-        ("territories", 0.07),
+        ("blobs", 0.27),
+        ("images", 0.12),
+        ("scenes", 0.22),
+        ("regions", 0.11),
+        ("territories", 0.08),
         ("roads", 0.06),
         ("enclosures", 0.05),
+        ("ribbons", 0.09),
     )
     noise: float = 0.2
     tables: float = 0.3

@@ -27,7 +27,7 @@ def scenes(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
     centres = spread_out(centres, size[..., 0], plan.exists, gap)
     beside = flat + of_cluster(centres, labels)
 
-    nested = draws.chance(0.35, n_sets, 1, 1)
+    nested = draws.chance(0.3, n_sets, 1, 1)
     flat = torch.where(nested & _legible(plan), _nested(plan, draws), beside)
     return Drawn(in_first_columns(flat, columns), labels)
 
@@ -93,11 +93,10 @@ def _legible(plan: Plan) -> Tensor:
 
 
 def _nested(plan: Plan, draws: Draws) -> Tensor:
-    """Rings around one another, arms of a spiral, or moons that interlock: (B, N, 2)."""
+    """Rings around one another, or moons that interlock: (B, N, 2)."""
     n_sets, n_points, k_max = plan.shape
     labels = plan.labels
     number = labels.clamp_min(0)[..., None].float()  # (B, N, 1)
-    k = plan.n_clusters[:, None, None].float()
     along = _along(plan, draws)
     across = draws.normal(n_sets, n_points, 1)
     thin = draws.uniform(0.02, 0.2, n_sets, 1, 1) * across
@@ -109,20 +108,10 @@ def _nested(plan: Plan, draws: Draws) -> Tensor:
     full = 2 * math.pi * along
     rings = torch.cat([ring * full.cos(), ring * full.sin()], -1)
 
-    spin = along.sqrt()
-    # The more turns, the nearer the arms and the sparser their points: as many as can be told.
-    most = 0.35 * plan.mask.sum(1)[:, None, None].sqrt() / k
-    turns = torch.minimum(draws.log_uniform(0.4, 5.0, n_sets, 1, 1) / k.sqrt(), most)
-    angle = 2 * math.pi * (turns * spin + number / k)
-    between = 1 / (0.3 + turns * k)  # half the way to the next arm
-    radius = 0.2 + 2 * spin + draws.uniform(0.03, 0.3, n_sets, 1, 1) * between * across
-    arms = torch.cat([radius * angle.cos(), radius * angle.sin()], -1)
-
     upside = 1 - 2 * (number % 2)
     moon = math.pi * along
     reach = draws.uniform(0.05, 0.4, n_sets, 1, 1)  # from a half on they would cross
     stride = draws.uniform(1.05, 1.35, n_sets, 1, 1)  # at one the tips of every second would meet
     bow = 1 + 0.6 * thin
     moons = torch.cat([bow * moon.cos() + stride * number, upside * (bow * moon.sin() - reach)], -1)
-    kind = draws.choice(3, n_sets, 1, 1)
-    return torch.where(kind == 0, rings, torch.where(kind == 1, arms, moons))
+    return torch.where(draws.chance(0.5, n_sets, 1, 1), rings, moons)

@@ -1,0 +1,63 @@
+"""Prim's algorithm: visit the points of a set, each time the one nearest to those visited.
+
+A visit waits for the one before, so there is nothing to gain from matrices: one set after another
+on a CPU, and on a GPU one program for each set.
+
+Shapes: B sets of N points in D columns.
+"""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+@torch.library.custom_op("coterie::visit", mutates_args=(), device_types="cpu")
+def visit(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Which point is visited at each turn, and its height: (B, N, D), (B, N) -> (B, N), (B, N).
+
+    Padding comes last, with heights of zero, and so do heights of first visits.
+    """
+    order, heights = zip(
+        *(
+            _visit_one(each, there)
+            for each, there in zip(points.numpy(), mask.numpy(), strict=True)
+        ),
+        strict=True,
+    )
+    return torch.from_numpy(np.stack(order)), torch.from_numpy(np.stack(heights))
+
+
+@visit.register_fake
+def _(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(mask, dtype=torch.int64), torch.empty_like(points[..., 0])
+
+
+@visit.register_kernel("cuda")
+def _(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    from coterie.kernels.visit_cuda import visit_on_gpu
+
+    return visit_on_gpu(points, mask)
+
+
+def _visit_one(points: NDArray, there: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray]:
+    """Of one set: points (N, D), there (N,) -> (N,), (N,)."""
+    among = np.flatnonzero(there)
+    order = np.concatenate([among, np.flatnonzero(~there)])
+    heights = np.zeros(len(points), dtype=points.dtype)
+    if not len(among):
+        return order, heights
+    columns = np.ascontiguousarray(points[among][:, points.any(0)].T)  # (D, n)
+    nearest = np.full(len(among), np.inf, dtype=points.dtype)
+    visited = np.zeros_like(nearest)
+    turns = np.zeros(len(among), dtype=np.int64)
+    latest = turns[0]
+    for turn in range(1, len(among)):
+        visited[latest] = np.inf
+        apart = columns - columns[:, latest, None]
+        np.minimum(nearest, np.einsum("dn,dn->n", apart, apart), out=nearest)
+        left = nearest + visited
+        latest = turns[turn] = left.argmin()
+        heights[turn] = left[latest]
+    order[: len(among)] = among[turns]
+    return order, np.sqrt(heights)
