@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.mixture import GaussianMixture
 
 from coterie.bench.peers import (
     ALL_COVARIANCES,
@@ -76,6 +77,19 @@ def test_covariances_that_fit_are_chosen():
     assert ari(truth, gaussian_mixture_bic(points, K_LIMIT, ["full"])) > 0.95
     assert ari(truth, gaussian_mixture_bic(points, K_LIMIT, ALL_COVARIANCES)) > 0.95
     assert ari(truth, gaussian_mixture_bic(points, K_LIMIT, ["diag"])) < 0.9
+
+
+def test_a_mixture_that_cannot_be_fitted_is_no_candidate(monkeypatch):
+    points = np.random.default_rng(0).normal(size=(60, 2)) + 20 * (np.arange(60)[:, None] % 2)
+
+    class Collapsing(GaussianMixture):
+        def fit(self, X, y=None):
+            if self.n_components > 2:
+                raise ValueError("ill-defined empirical covariance")
+            return super().fit(X, y)
+
+    monkeypatch.setattr("coterie.bench.peers.GaussianMixture", Collapsing)
+    assert len(np.unique(gaussian_mixture_bic(points, 5))) == 2
 
 
 def test_spectral_clustering_follows_shapes():

@@ -5,6 +5,7 @@ Those that search among numbers of clusters are told an upper limit, which our s
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -30,12 +31,16 @@ ALL_COVARIANCES = ("full", "tied", "diag", "spherical")
 def gaussian_mixture_bic(
     points: Points, k_limit: int, covariances: Sequence[str] = ("diag",)
 ) -> Labels:
-    """The mixture of 1..k_limit components and any of the covariances with the lowest BIC."""
-    candidates = [
-        GaussianMixture(k, covariance_type=covariance, random_state=0).fit(points)
-        for covariance in covariances
-        for k in range(1, k_limit + 1)
-    ]
+    """The mixture of 1..k_limit components and any of the covariances with the lowest BIC.
+
+    One that collapses onto a line of points, which scikit-learn refuses to fit, is no candidate.
+    """
+    candidates = []
+    for covariance in covariances:
+        for k in range(1, k_limit + 1):
+            mixture = GaussianMixture(k, covariance_type=covariance, random_state=0)
+            with suppress(ValueError):
+                candidates.append(mixture.fit(points))
     return min(candidates, key=lambda mixture: mixture.bic(points)).predict(points)
 
 
