@@ -27,7 +27,7 @@ SMALLEST_SHARE = 0.02
 WORTH_A_LENS = 20
 SURE_ENOUGH = 0.8
 # Left alone are clusters that are sure and of so many points that there is no crowd: a look at them
-# takes longest, and changed 3 of 100 on public sets.
+# takes longest and seldom finds anything.
 BEYOND_QUESTION = 0.9
 NO_CROWD = 0.15
 

@@ -38,7 +38,6 @@ def _visit(points, counts, order, heights, n_points, COLUMNS: tl.constexpr, BLOC
     place = tl.arange(0, BLOCK)
     inside = place < n_points
     tl.store(order + place, place, mask=inside & (place >= count))
-    # -1 for points that were visited or are not there.
     left = place < count
     nearest = tl.full((BLOCK,), float("inf"), points.dtype.element_ty)
     latest = tl.zeros((), tl.int32)
