@@ -49,7 +49,7 @@ class AMCP(AmortizedClusterer):
         Whether the likelihood may take clusters back, split them and reassign points.
     context_size : int or None, default=None
         With more rows than this the clusters are found on a random sample of this size; None is
-        what suits the weights: 10,000, for "amcp-universal" 1,000.
+        what suits the weights: 10,000, for "amcp-universal" 2,000.
     whole_trace : bool, default=False
         Where clusters are consolidated the network only proposes them: it looks at 50 rows for
         each cluster of its largest training sets, and the likelihood of all rows decides. Whether
