@@ -16,7 +16,7 @@ PLAN = Plan(("amcp-warped2d",), n_sets=1, k_limit=3)
 def a_set(family, number):
     labels = np.repeat([0, 1, -1], [30, 30, 4])
     noise = np.random.default_rng(number).normal(size=(64, 2))
-    points = 9.0 * labels[:, None] * [1, 0.2] + noise
+    points = 9.0 * labels[:, None] * [1, 1] + noise
     return SuiteSet(f"{family} {number}", family, points.astype(np.float32), labels)
 
 
@@ -52,7 +52,9 @@ def test_everybody_is_asked_about_sets_that_the_plan_names(asked, tmp_path):
     assert json.loads(json.dumps(data, allow_nan=False)) == data
 
 
-def test_everybody_gets_the_points_as_they_are(asked, tmp_path, monkeypatch):
+def test_ours_get_the_points_as_they_are_and_peers_with_standardised_columns(
+    asked, tmp_path, monkeypatch
+):
     seen = []
 
     def cluster(points):
@@ -64,7 +66,7 @@ def test_everybody_gets_the_points_as_they_are(asked, tmp_path, monkeypatch):
     monkeypatch.setattr(families, "our_entrants", lambda weights: (entrant,))
     report = run_families(PLAN, tmp_path / "f.jsonl")
     np.testing.assert_array_equal(seen[-1], a_set("blobs", 0).points)
-    assert not any("standardised" in row.details for row in report.rows)
+    assert ["standardised" in row.details for row in report.rows] == [False, *[True] * 5]
 
 
 def test_runs_of_peers_are_used_again_and_ours_are_not(asked, tmp_path):

@@ -58,7 +58,7 @@ def test_finds_the_clusters_of_an_easy_set(k, consolidate):
 @pytest.mark.parametrize(
     ("name", "consolidate", "n_seen"),
     [
-        ("amcp-mog2d", True, 200),
+        ("amcp-mog2d", True, 128),
         ("amcp-mog2d", False, 300),
         ("amcp-mog2d-wide", True, 300),
         ("amcp-warped2d", True, 300),

@@ -128,7 +128,7 @@ def test_sixteen_columns_are_read_as_they_are_and_more_are_told():
 def test_it_knows_most_of_its_own_sets(name, least):
     # Some of these sets overlap beyond recovery; the means were 0.85 and, of the small network,
     # 0.61 when this was written.
-    batch = preset(name).prior.sample(30, Generator().manual_seed(2026))
+    batch = preset(name).prior.sample_tables(30, Generator().manual_seed(2026))
     scores = []
     for points, labels, mask in zip(batch.points, batch.labels, batch.mask, strict=True):
         known = labels[mask] >= 0

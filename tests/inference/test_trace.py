@@ -23,7 +23,7 @@ def test_a_whole_trace_tells_of_every_row_and_changes_nothing_else(system, point
         for wanted in (False, True)
     )
     np.testing.assert_array_equal(whole.probabilities_, glanced.probabilities_)
-    assert len(glanced.trace_[0].offered) == 200
+    assert len(glanced.trace_[0].offered) == 128
     assert len(whole.trace_[0].offered) == 600
     assert len(whole.trace_) == len(glanced.trace_) > 1
     for step, seen in zip(whole.trace_, glanced.trace_, strict=True):

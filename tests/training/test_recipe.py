@@ -43,8 +43,9 @@ def test_without_lost_clusters_there_are_no_strays(recipe):
 
 
 def test_a_recipe_that_starts_from_nothing_is_described_as_before_there_were_others(recipe):
-    assert "start_from" not in recipe.describe()
-    assert replace(recipe, start_from="dac-mog2d").describe()["start_from"] == "dac-mog2d"
+    assert not {"start_from", "kept"} & recipe.describe().keys()
+    described = replace(recipe, start_from="dac-mog2d", kept=0.5).describe()
+    assert (described["start_from"], described["kept"]) == ("dac-mog2d", 0.5)
 
 
 def test_on_tables_the_network_of_weights_comes_with_its_context_size(tmp_path):

@@ -336,3 +336,23 @@ def _wait_for(path: Path, run: subprocess.Popen, seconds: float = 60) -> None:
         assert run.poll() is None, "the run ended before its first checkpoint"
         time.sleep(0.01)
     pytest.fail(f"no checkpoint within {seconds} s")
+
+
+def test_what_is_kept_of_the_start_is_a_mean_with_what_was_learnt(recipe, tmp_path):
+    before = train(recipe, tmp_path / "before", accelerator="cpu").state_dict()
+    taught = replace(recipe, start_from=str(tmp_path / "before" / WEIGHTS))
+    after, kept = (
+        train(replace(taught, kept=share), tmp_path / str(share), accelerator="cpu").state_dict()
+        for share in (0.0, 0.25)
+    )
+    saved = load_system(tmp_path / "0.25" / WEIGHTS)[0].state_dict()
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+    for name in before:
+        torch.testing.assert_close(kept[name], 0.25 * before[name] + 0.75 * after[name])
+        assert torch.equal(saved[name], kept[name])
+
+
+def test_without_a_start_nothing_is_kept(recipe, uninterrupted, tmp_path):
+    assert same_weights(
+        train(replace(recipe, kept=0.5), tmp_path, accelerator="cpu"), uninterrupted
+    )

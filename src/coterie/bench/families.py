@@ -1,7 +1,7 @@
 """Fresh sets of each family of the universal prior: our models, their peers and a ceiling.
 
-Points are in the frame that the prior draws them in, columns standardised and turned onto their
-principal axes, and everybody gets them so. The peers' runs are used again, as those of `tables`.
+Sets are tables with standardised columns, and everybody gets them so. The peers' runs are used
+again, as those of `tables`.
 """
 
 import shlex
@@ -10,7 +10,6 @@ from pathlib import Path
 
 from coterie.bench.families_report import FamiliesReport
 from coterie.bench.held_out import PRIOR, held_out_sets
-from coterie.bench.methods import Method
 from coterie.bench.race import Progress
 from coterie.bench.supervised import ceiling
 from coterie.bench.tables import SHIPPED, answer_all, our_entrants, peer_entrants
@@ -48,7 +47,7 @@ def run_families(
     answered = answer_all(
         suite,
         our_entrants(plan.weights),
-        peer_entrants(plan.k_limit, _as_it_is),
+        peer_entrants(plan.k_limit),
         THREADS,
         ledger,
         resume=resume,
@@ -64,7 +63,3 @@ def run_families(
         answered.rows,
         tuple(ceiling(given) for given in suite),
     )
-
-
-def _as_it_is(method: Method) -> Method:
-    return method

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Generator
 
 from coterie.data.priors.universal import Universal
@@ -9,7 +11,8 @@ from coterie.data.suite import SuiteSet, numbered
 
 PRIOR = Universal()
 FAMILIES = tuple(name for name, _ in PRIOR.shares)
-EMPTY = 1e-4  # a smaller deviation is the round-off of an empty column; the widest has one
+EMPTY = 1e-4  # a smaller deviation is the round-off of an empty column; the others have one
+FAINT = 1e-3
 
 
 def held_out_seed(seed: int, number: int) -> int:
@@ -27,7 +30,8 @@ def held_out_sets(n_sets: int, seed: int) -> tuple[SuiteSet, ...]:
     """As many sets of each family, the kind of a set; fewer are the same sets, only fewer.
 
     Sets of the same number are planned alike: their families differ, not how many points and
-    clusters they ask for. Points are in the frame that the prior draws them in.
+    clusters they ask for. A set is a table with standardised columns, as peers want it, not yet
+    turned onto its principal axes: who standardises these loses what is in the first of them.
     """
     if n_sets < 1:
         raise ValueError(f"n_sets must be positive, got {n_sets}")
@@ -36,11 +40,25 @@ def held_out_sets(n_sets: int, seed: int) -> tuple[SuiteSet, ...]:
 
 def _draw(family: str, number: int, seed: int) -> SuiteSet:
     prior = replace(PRIOR, shares=((family, 1.0),))
-    batch = prior.sample(1, Generator().manual_seed(held_out_seed(seed, number)))
+    batch = prior.sample_tables(1, Generator().manual_seed(held_out_seed(seed, number)))
     assert batch.labels is not None
     there = batch.mask[0]
     points = batch.points[0, there].numpy()
     labels = batch.labels[0, there].numpy()
     # Numbered anew: a cluster may have lost all of its points to the noise.
     labels = numbered(labels, clustered=labels >= 0)
-    return SuiteSet(f"{family} {number}", family, points[:, points.std(0) > EMPTY], labels)
+    points = _filled(points[:, points.std(0) > EMPTY], held_out_seed(seed, number))
+    return SuiteSet(f"{family} {number}", family, points, labels)
+
+
+def _filled(points: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
+    """The points (n, d), with a thousandth of noise where some columns follow from the others.
+
+    Shapes of the plane are drawn in space now and then. Mixtures refuse such tables, and no table
+    that was measured is quite flat.
+    """
+    extent = np.linalg.svd(points - points.mean(0), compute_uv=False)
+    if len(extent) == points.shape[1] and extent[-1] > EMPTY * extent[0]:
+        return points
+    noise = np.random.default_rng(seed).normal(scale=FAINT, size=points.shape)
+    return points + noise.astype(np.float32)

@@ -80,18 +80,16 @@ def our_entrants(weights: Sequence[str]) -> tuple[Entrant, ...]:
     )
 
 
-def peer_entrants(
-    k_limit: int, prepared: Callable[[Method], Method] = standardised
-) -> tuple[Entrant, ...]:
+def peer_entrants(k_limit: int) -> tuple[Entrant, ...]:
     """The methods that choose k themselves, and the one that is told the true one."""
     choosing = peers(k_limit, ALL_COVARIANCES)
-    example = prepared(told_k(2))
+    example = standardised(told_k(2))
 
     def told(given: LabelledSet) -> Method:
-        return prepared(told_k(int(given.labels.max()) + 1))
+        return standardised(told_k(int(given.labels.max()) + 1))
 
     return (
-        *(_constant(prepared(method), SKLEARN) for method in choosing),
+        *(_constant(standardised(method), SKLEARN) for method in choosing),
         Entrant(example.name, example.details, SKLEARN, told, told_k=True),
     )
 

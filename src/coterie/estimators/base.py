@@ -40,7 +40,7 @@ from coterie.weights.format import Card
 
 # What a network looks at that only proposes, see `inference/engine.py`: so many rows for each
 # cluster of its largest training sets, and so many at least.
-GLANCE, LEAST_GLANCE = 50, 200
+GLANCE, LEAST_GLANCE = 32, 128
 
 
 class AmortizedClusterer(

@@ -87,6 +87,7 @@ AMCP_TUNED = replace(
     prior=Universal(n_max=250),
     training=TrainingConfig(steps=100, sets_per_step=8, learning_rate=1e-4, warmup=20),
     start_from="amcp-universal",
+    kept=0.5,
 )
 
 # What was tried for dac-mog2d on a fifth of its sets; the card has the results.

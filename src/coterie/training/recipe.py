@@ -49,7 +49,9 @@ class Recipe:
     stray_points: up to which share of the points of a lost cluster stays behind;
     scaling: how the columns of a table are to become those that the prior draws (`fit_columns`);
     context_size: how many points of a set the trained network is to look at, if it is not told;
-    start_from: the weights that training starts from, a shipped model or a file.
+    start_from: the weights that training starts from, a shipped model or a file; kept: how much of
+    them stays in the weights that come out, a mean of both: what was known is not forgotten for
+    what is taught.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Recipe:
     scaling: Scaling = "none"
     context_size: int = CONTEXT_SIZE
     start_from: str = ""
+    kept: float = 0.0
 
     def __post_init__(self) -> None:
         known = self.settings.get("k_max", self.prior.k_max)
@@ -107,7 +110,7 @@ class Recipe:
         """The recipe as JSON-ready data."""
         fields = asdict(self)
         if not self.start_from:  # so a run from before there was such a field can go on
-            del fields["start_from"]
+            del fields["start_from"], fields["kept"]
         return {**fields, "prior": {"name": type(self.prior).__name__, **asdict(self.prior)}}
 
     def sample(self, generator: Generator) -> SetBatch:

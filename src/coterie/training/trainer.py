@@ -102,6 +102,7 @@ def train(
             fabric.call("on_step", progress)
     system.eval()
     require_finite(system, config.steps)
+    _keep(recipe, system)
     if fabric.is_global_zero:
         card = make_card(
             system,
@@ -153,6 +154,16 @@ def _fresh_system(recipe: Recipe) -> nn.Module:
             )
         system.load_state_dict(known.state_dict())
     return system
+
+
+def _keep(recipe: Recipe, system: nn.Module) -> None:
+    """Take the weights back some of the way to those that training started from."""
+    if not (recipe.start_from and recipe.kept):
+        return
+    before = load_system(find(recipe.start_from))[0].state_dict()
+    with torch.no_grad():
+        for name, weight in system.named_parameters():
+            weight.lerp_(before[name].to(weight), recipe.kept)
 
 
 def _temperature(recipe: Recipe) -> float:

@@ -6,7 +6,7 @@ every set and one of them kept: a batch has static shapes, and nothing waits for
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Generator, Tensor
@@ -30,20 +30,26 @@ class Universal:
     k_max: int = 32
     columns: int = 16
     shares: tuple[tuple[str, float], ...] = (
-        ("blobs", 0.27),
-        ("images", 0.12),
-        ("scenes", 0.22),
-        ("regions", 0.11),
-        ("territories", 0.08),
+        ("blobs", 0.25),
+        ("images", 0.14),
+        ("scenes", 0.20),
+        ("regions", 0.12),
+        ("territories", 0.10),
         ("roads", 0.06),
         ("enclosures", 0.05),
-        ("ribbons", 0.09),
+        ("ribbons", 0.08),
     )
     noise: float = 0.2
     tables: float = 0.3
 
     def sample(self, n_sets: int, generator: Generator) -> SetBatch:
         """A batch of labelled sets in the frame that the network reads."""
+        tables = self.sample_tables(n_sets, generator)
+        points = onto_principal_axes(tables.points, tables.mask)
+        return replace(tables, points=torch.where(tables.mask[..., None], points, 0.0))
+
+    def sample_tables(self, n_sets: int, generator: Generator) -> SetBatch:
+        """The same sets as tables, their columns standardised: what somebody would hand in."""
         draws = Draws(generator)
         plan = plan_sets(n_sets, self.n_max, self.k_max, draws)
         used = draw_columns(n_sets, self.columns, draws)
@@ -52,8 +58,7 @@ class Universal:
         mask = labels >= 0
         points, labels = with_noise(points, labels, self.noise, draws)
         points = as_table(points, mask, self.tables, draws)
-        points = onto_principal_axes(standardise(points, mask), mask)
-        return SetBatch(torch.where(mask[..., None], points, 0.0), mask, labels)
+        return SetBatch(standardise(points, mask), mask, labels)
 
 
 def mix(drawn: Sequence[Drawn], shares: Sequence[float], draws: Draws) -> Drawn:
@@ -69,7 +74,11 @@ def mix(drawn: Sequence[Drawn], shares: Sequence[float], draws: Draws) -> Drawn:
 
 def draw_columns(n_sets: int, columns: int, draws: Draws) -> Tensor:
     """Which columns a set has: one for these, zero for the others (B, 1, D); often just two."""
-    some = draws.log_uniform(1, columns + 1, n_sets).floor()
+    few, any_number = (
+        draws.log_uniform(1, columns + 1, n_sets),
+        draws.uniform(1, columns + 1, n_sets),
+    )
+    some = torch.where(draws.chance(0.5, n_sets), few, any_number).floor()
     n_columns = torch.where(draws.chance(0.4, n_sets), 2.0, some)
     return (torch.arange(columns, device=some.device) < n_columns[:, None]).float()[:, None]
 
