@@ -46,6 +46,7 @@ def test_a_recipe_that_starts_from_nothing_is_described_as_before_there_were_oth
     assert not {"start_from", "kept"} & recipe.describe().keys()
     described = replace(recipe, start_from="dac-mog2d", kept=0.5).describe()
     assert (described["start_from"], described["kept"]) == ("dac-mog2d", 0.5)
+    assert "kept" not in replace(recipe, start_from="dac-mog2d").describe()
 
 
 def test_on_tables_the_network_of_weights_comes_with_its_context_size(tmp_path):

@@ -40,14 +40,15 @@ def held_out_sets(n_sets: int, seed: int) -> tuple[SuiteSet, ...]:
 
 def _draw(family: str, number: int, seed: int) -> SuiteSet:
     prior = replace(PRIOR, shares=((family, 1.0),))
-    batch = prior.sample_tables(1, Generator().manual_seed(held_out_seed(seed, number)))
+    own_seed = held_out_seed(seed, number)
+    batch = prior.sample_tables(1, Generator().manual_seed(own_seed))
     assert batch.labels is not None
     there = batch.mask[0]
     points = batch.points[0, there].numpy()
     labels = batch.labels[0, there].numpy()
     # Numbered anew: a cluster may have lost all of its points to the noise.
     labels = numbered(labels, clustered=labels >= 0)
-    points = _filled(points[:, points.std(0) > EMPTY], held_out_seed(seed, number))
+    points = _filled(points[:, points.std(0) > EMPTY], own_seed)
     return SuiteSet(f"{family} {number}", family, points, labels)
 
 

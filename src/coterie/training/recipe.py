@@ -109,8 +109,9 @@ class Recipe:
     def describe(self) -> dict[str, Any]:
         """The recipe as JSON-ready data."""
         fields = asdict(self)
-        if not self.start_from:  # so a run from before there was such a field can go on
-            del fields["start_from"], fields["kept"]
+        for later in ("start_from", "kept"):  # a run from before there were such fields can go on
+            if not fields[later]:
+                del fields[later]
         return {**fields, "prior": {"name": type(self.prior).__name__, **asdict(self.prior)}}
 
     def sample(self, generator: Generator) -> SetBatch:
