@@ -107,7 +107,7 @@ def asking(public: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
     for seed in range(2):
         draws = f"`random_state={DRAWS * seed}` to `{DRAWS * (seed + 1) - 1}`"
         yield {"name": f"the surest of {draws}", **score(surest, public, seed)}
-    for size in (500, 1000, 2000):
+    for size in (500, 1000, 4000):
         yield {"name": f"`context_size={size}`", **score(asked(SHIPPED, context_size=size), public)}
 
 

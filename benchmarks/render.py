@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from pages.doubts import doubts
 from pages.mixtures import ours, peers, printed
-from pages.sets import calibration, families, tables
+from pages.sets import calibration, families, prior, tables
 from pages.speed import alone, batched, growth
 from pages.studies import ablations, studies, validation
 
@@ -28,6 +29,8 @@ TABLES: dict[str, Callable[..., str]] = {
     "tables": tables,
     "families": families,
     "calibration": calibration,
+    "prior": prior,
+    "doubts": doubts,
     "ablations": ablations,
     "alone": alone,
     "batched": batched,

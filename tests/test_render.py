@@ -4,6 +4,7 @@ import json
 import runpy
 from pathlib import Path
 
+import pages.results
 import pytest
 
 RENDER = Path(__file__).parent.parent / "benchmarks" / "render.py"
@@ -153,3 +154,34 @@ def test_ours_stands_below_what_a_paper_prints(render, tmp_path):
     assert "(3000, 12)" not in first
     assert "| (3000, 12) | paper: NCP | 0.79 |  |\n| (3000, 12) | ours: mine | 0.800 |" in second
     assert "(1000, 4)" not in second
+
+
+def keep(name, **data):
+    """Write results of one name beside the others."""
+    machine = {"cpu": "CPU", "cores": 2}
+    made = {"command": f"python benchmarks/{name}.py", "date": "2026-01-03", "machine": machine}
+    (pages.results.RESULTS / f"{name}.json").write_text(json.dumps({**made, **data}))
+
+
+def test_what_can_be_recovered_of_the_prior(render):
+    methods = ("k-means", "mixture", "spectral", "linkage", "best")
+    keep("prior", families={"blobs": {**dict.fromkeys(methods, 0.5), "ceiling": 0.75}})
+    lines = render["rendered"]("<!-- results prior -->\n<!-- end -->").splitlines()
+    assert lines[1].startswith("|  | k-means | mixture |")
+    assert lines[3] == "| blobs | 0.500 | 0.500 | 0.500 | 0.500 | 0.500 | 0.750 |"
+    assert lines[5] == "`python benchmarks/prior.py`; CPU, 2 cores, 2026-01-03."
+
+
+def test_what_the_model_says_of_its_limits(render):
+    belief = {"sets": 9, "right": 0.5, "believed": 0.6, "surprise": 1.25, "among_probable": 0.8}
+    keep(
+        "doubts",
+        strange=[{"name": "lattices", "sets": 1000, "strange": 3}],
+        belief={**belief, "sure": 4, "sure_and_right": 3},
+    )
+    page = render["rendered"]("<!-- results doubts:strange -->\n<!-- end -->")
+    assert "| lattices | 3 of 1,000 |" in page
+    page = render["rendered"]("<!-- results doubts:belief -->\n<!-- end -->")
+    assert "| 9 sets |  |" in page
+    assert "| nats against the true number, on average | 1.25 |" in page
+    assert "| right where the belief is above 0.8 | 3 of 4 |" in page

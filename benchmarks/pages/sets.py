@@ -90,6 +90,19 @@ def calibration() -> str:
     return grid(header, rows) + f"\n\n{where}; {data['date'][:10]}.\n"
 
 
+def prior() -> str:
+    """What methods that are told k recover of each family, and the ceiling."""
+    data = results("prior")
+    names = ("k-means", "mixture", "spectral", "linkage", "best", "ceiling")
+    rows = [
+        [family, *(f"{found[name]:.3f}" for name in names)]
+        for family, found in data["families"].items()
+    ]
+    machine = data["machine"]
+    where = f"`{data['command']}`; {machine['cpu']}, {machine['cores']} cores, {data['date'][:10]}."
+    return grid(["", *names], rows) + f"\n\n{where}\n"
+
+
 def best_first(data: dict[str, Any]) -> list[dict[str, Any]]:
     """The methods by their mean ARI over all sets, the highest first."""
     return sorted(data["methods"], key=lambda method: -mean(method["all"], "ari"))

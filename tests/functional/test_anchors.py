@@ -222,3 +222,15 @@ def test_anchors_are_asked_twice_where_points_are_few():
     weights = spread_anchors(outlook, mask, 4)
     assert weights[0].argmax(1).tolist() == [1, 1, 3, 3]
     assert weights.sum(2).eq(1).all()
+
+
+def test_strays_are_asked_for_as_often_as_a_cluster():
+    labels = torch.tensor([0] * 300 + [1] * 300 + [-1] * 6).expand(400, -1)
+    everywhere = torch.ones_like(labels, dtype=torch.bool)
+    batch = SetBatch(torch.zeros(*labels.shape, 2), everywhere, labels)
+    anchors = ask(batch)
+    of_stray = labels.gather(1, anchors.point) < 0
+    # Half of the anchors come from one of three groups, the others from 606 points.
+    assert of_stray.float().mean() == pytest.approx(1 / 6 + 0.5 * 6 / 606, abs=0.02)
+    assert not anchors.target[of_stray].any()
+    assert anchors.judged[of_stray].all()

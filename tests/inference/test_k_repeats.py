@@ -7,6 +7,7 @@ from coterie.inference.k_repeats import (
     MISTAKEN,
     MISTAKEN_WIDTH,
     REPEATS,
+    SPREAD_WIDTH,
     draw_parts,
     smear,
 )
@@ -15,7 +16,7 @@ from coterie.inference.k_repeats import (
 @pytest.mark.parametrize("answers", [[1], [3, 3, 3], [2, 5, 9], [32, 1]])
 def test_the_answers_are_smeared_in_proportion_to_how_far_off_a_number_is(answers):
     most = 40
-    close = LEAST_WIDTH + np.std([np.log(k) for k in answers])
+    close = LEAST_WIDTH + SPREAD_WIDTH * np.std([np.log(k) for k in answers])
     expected = np.zeros(most + 1)
     for share, width in ((1 - MISTAKEN, close), (MISTAKEN, MISTAKEN_WIDTH)):
         for k in answers:

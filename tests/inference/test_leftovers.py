@@ -68,3 +68,18 @@ def test_the_answer_is_an_index():
     kept = beyond_doubt([of_points(SURE), of_points(DOUBTED), of_points(SURE)])
     assert kept.dtype == torch.int64
     assert torch.tensor([7, 8, 9])[kept].tolist() == [7, 9]
+
+
+def refusal() -> Commit:
+    """A step that would rather have had no point; the loop took the likeliest."""
+    probabilities = torch.full((1, 8), 0.1, dtype=torch.float64)
+    return Commit(torch.tensor([[True] + [False] * 7]), probabilities.logit(), ())
+
+
+def test_after_a_step_that_refused_all_points_nothing_counts():
+    steps = [of_points(SURE), of_points(DOUBTED), of_points(0.7), refusal(), of_points(0.99)]
+    assert beyond_doubt(steps).tolist() == [0, 2]
+
+
+def test_a_network_that_refuses_everything_at_once_is_taken_at_its_surest():
+    assert beyond_doubt([refusal(), of_points(SURE), of_points(DOUBTED)]).tolist() == [1]

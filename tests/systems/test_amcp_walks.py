@@ -113,7 +113,7 @@ def test_fitted_points_are_replayed_to_the_logits_of_their_steps(taught):
 
 @pytest.mark.parametrize("size", [1, 7])
 def test_new_points_come_in_chunks_of_any_size(taught, size):
-    commits = several(taught, random_batch(n_sets=1)).commits
+    commits = several(taught, random_batch(1, n_sets=1)).commits
     new = 3 * torch.randn(1, 20, 2, generator=seeded(5), dtype=torch.float64)
     whole = taught.replay(new, commits)
     chunks = [taught.replay(chunk, commits) for chunk in new.split(size, 1)]

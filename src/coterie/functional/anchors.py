@@ -35,10 +35,10 @@ def draw_anchors(
     """Random questions about labelled sets: labels and mask (B, N); valid points of -1 are strays.
 
     Half of the anchors are drawn from the points, half from the clusters first, so that small ones
-    are asked for too. In a third of the questions everything remains; in the others each cluster
-    stays with a probability of its own. A finished cluster leaves up to stray_points of its points
-    behind, as a network does; of the anchors, stray_anchors are such leftovers, and their answer
-    is that there is no cluster.
+    are asked for too, and the strays as if they were one. In a third of the questions everything
+    remains; in the others each cluster stays with a probability of its own. A finished cluster
+    leaves up to stray_points of its points behind, as a network does; of the anchors, stray_anchors
+    are such leftovers, and their answer is that there is no cluster.
     """
     n_sets, n_points = mask.shape
 
@@ -48,9 +48,11 @@ def draw_anchors(
     member = one_hot(labels, n_clusters).transpose(1, 2) & mask[:, None]  # (B, K, N)
     present = member.any(2)
     by_point = torch.where(mask[:, None], uniform(n_sets, n_anchors, n_points), -1.0)
-    lottery = torch.where(present[:, None], uniform(n_sets, n_anchors, n_clusters), -1.0)
+    strays = mask & (labels < 0)
+    drawable = torch.cat([present, strays.any(1, keepdim=True)], 1)  # (B, K + 1)
+    lottery = torch.where(drawable[:, None], uniform(n_sets, n_anchors, n_clusters + 1), -1.0)
     cluster = lottery.argmax(2)  # (B, A)
-    inside = labels[:, None] == cluster[..., None]
+    inside = torch.where(strays, n_clusters, labels)[:, None] == cluster[..., None]
     by_cluster = torch.where(inside, by_point, -1.0)
     from_points = uniform(n_sets, n_anchors, 1) < 0.5
     point = torch.where(from_points, by_point, by_cluster).argmax(2)  # (B, A)

@@ -4,12 +4,9 @@ It is asked again, each time about some of the points: where the answers differ,
 doubt. A network that is wrong in the same way each time is not found out, so the answers are
 smeared, some of them widely.
 
-What that is worth, on 120 fresh sets of up to 500 points of the universal prior, with a network
-that is younger than the widths below: the true number had 2.3 nats against it on average, with the
-number found and its two neighbours alone 3.9; it was among the most probable 80 % in 79 % of the
-sets; the number found was right in 0.375 of them and believed in by 0.377. Frames stretched and
-mirrored at random, proposals drawn at random, and half of the points instead of most were tried on
-fewer sets: no better.
+What that is worth, `benchmarks/doubts.py` measures, on other sets than the widths were found on.
+Frames stretched and mirrored at random, proposals drawn at random, and half of the points instead
+of most were tried: no better.
 """
 
 import numpy as np
@@ -17,10 +14,13 @@ from numpy.typing import NDArray
 
 REPEATS = 8
 KEPT = 0.8  # of the points, in each repeat
-LEAST_WIDTH = 0.1  # in log k: so far off are answers that are always the same
+# The widths, in log k, made the true numbers of 48 fresh sets of the universal prior most probable,
+# nearly: a little wider, for there are other sets.
+LEAST_WIDTH = 0.05  # so far off are answers that are always the same
+SPREAD_WIDTH = 0.5  # for each deviation of the answers
 # Of the sets: so many are so far from what the network takes them for, whatever it answers.
-MISTAKEN = 0.2
-MISTAKEN_WIDTH = 0.7
+MISTAKEN = 0.1
+MISTAKEN_WIDTH = 0.5
 
 
 def draw_parts(n_points: int) -> list[NDArray[np.intp]]:
@@ -36,7 +36,7 @@ def smear(answers: list[int], most: int) -> NDArray[np.float64]:
     The smaller part is smeared by MISTAKEN_WIDTH, the larger by as much as the answers differ, and
     somewhat more.
     """
-    close = _smeared(answers, most, LEAST_WIDTH + float(np.log(answers).std()))
+    close = _smeared(answers, most, LEAST_WIDTH + SPREAD_WIDTH * float(np.log(answers).std()))
     far = _smeared(answers, most, MISTAKEN_WIDTH)
     return (1 - MISTAKEN) * close + MISTAKEN * far
 

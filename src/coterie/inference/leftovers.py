@@ -1,7 +1,7 @@
 """Clusters that the network itself doubts: mostly what the others have left over.
 
 The loop goes on until every point has a cluster, and the last ones are gathered from the edges of
-those before. Their points are better off with their next choice.
+those before and from the background. Their points are better off with their next choice.
 """
 
 from collections.abc import Sequence
@@ -19,6 +19,13 @@ DOUBTFUL = 0.6
 
 
 def beyond_doubt(clusters: Sequence[Commit]) -> Tensor:
-    """Which clusters of one set the network is sure of, the surest at least: (K',), in order."""
+    """Which clusters of one set the network is sure of, the surest at least: (K',), in order.
+
+    A step that would rather have had no point says that nothing is left, and so do all after it.
+    """
     sure = torch.stack([sureness(cluster.membership_logits)[0] for cluster in clusters])
+    refused = torch.stack([(cluster.membership_logits <= 0).all() for cluster in clusters])
+    over = refused.cumsum(0) > 0
+    if not over.all():
+        sure = torch.where(over, 0.0, sure)
     return (sure >= min(DOUBTFUL, float(sure.max()))).nonzero()[:, 0]

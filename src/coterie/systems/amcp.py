@@ -24,7 +24,7 @@ from coterie.systems.protocol import Commit, State, everything_remains, nothing_
 WORTH_KEEPING = 0.8  # of the points: with fewer left, the others are put aside
 # Of proposals that are as sure the larger: sureness times the size to this power. A part of a shape
 # may look as sure as the whole.
-SIZE_COUNTS = 0.05
+SIZE_COUNTS = 0.02
 
 
 class Encoding(NamedTuple):

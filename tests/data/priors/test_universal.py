@@ -145,13 +145,17 @@ def test_without_tables_columns_are_only_turned():
     assert 0.02 < wide.float().mean() < 0.3
 
 
-def test_columns_of_noise_are_half_as_many_as_others_at_most():
-    points, mask = plane(400, 8)
+@pytest.mark.parametrize(("helpful", "most"), [(1, 1), (2, 2), (3, 4), (4, 5), (8, 11)])
+def test_columns_of_noise_are_half_as_many_as_others_at_most(helpful, most):
+    points, mask = plane(400, 16)
+    points[..., :helpful] = torch.randn(*points.shape[:2], helpful, generator=seeded())
+    points[..., helpful:] = 0
     found = as_table(points, mask, 1.0, Draws(seeded()))
     filled = (found != 0).any(1).sum(1)
-    embedded = (as_table(points, mask, 0.0, Draws(seeded())) != 0).any(1).sum(1) > 2
-    assert filled[~embedded].max() == 3
-    assert 0.3 < (filled[~embedded] == 3).float().mean() < 0.7
+    embedded = (as_table(points, mask, 0.0, Draws(seeded())) != 0).any(1).sum(1) > helpful
+    assert filled[~embedded].max() == most
+    often = (filled[~embedded] > helpful).float().mean()
+    assert often == pytest.approx(max(0.0, 0.5 - 1 / helpful), abs=0.08)
 
 
 def test_some_columns_are_rounded():
@@ -160,3 +164,15 @@ def test_some_columns_are_rounded():
     distinct = torch.tensor([len(column.unique()) for column in found])
     assert 0.1 < (distinct < 150).float().mean() < 0.4
     assert distinct.min() > 4
+
+
+def test_steps_are_finer_where_there_are_two_columns():
+    points, mask = plane(300, 4)
+    many = torch.cat([points[..., :2], points[..., :2].flip(1)], -1)
+
+    def fewest(given: torch.Tensor) -> int:
+        found = as_table(given, mask, 1.0, Draws(seeded()))[:, :180, 0]
+        return min(len(column.unique()) for column in found)
+
+    assert fewest(points) > 30
+    assert fewest(many) < 15

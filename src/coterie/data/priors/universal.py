@@ -30,14 +30,14 @@ class Universal:
     k_max: int = 32
     columns: int = 16
     shares: tuple[tuple[str, float], ...] = (
-        ("blobs", 0.25),
+        ("blobs", 0.22),
         ("images", 0.14),
-        ("scenes", 0.20),
-        ("regions", 0.12),
-        ("territories", 0.10),
-        ("roads", 0.06),
+        ("scenes", 0.18),
+        ("regions", 0.11),
+        ("territories", 0.11),
+        ("roads", 0.10),
         ("enclosures", 0.05),
-        ("ribbons", 0.08),
+        ("ribbons", 0.09),
     )
     noise: float = 0.2
     tables: float = 0.3
@@ -112,11 +112,13 @@ def as_table(points: Tensor, mask: Tensor, often: float, draws: Draws) -> Tensor
     bend = draws.uniform(0.1, 0.6, n_sets, 1, columns)
     points = torch.where(sometimes(0.3), (bend * points.clamp(-6, 6)).expm1() / bend, points)
     filled = (points != 0).any(1, keepdim=True)
-    # One for every two that help, at most: with as many, shapes in the plane are lost in noise.
+    # One for every two that help, at most, and none in the plane: shapes there are lost in noise.
     last = filled.sum(-1, keepdim=True) * (1 + 0.5 * draws.uniform(0, 1, n_sets, 1, 1))
-    added = ~filled & (torch.arange(columns, device=points.device) < last) & sometimes(0.5)
+    added = ~filled & (torch.arange(columns, device=points.device) < last.floor()) & sometimes(0.5)
     points = torch.where(added, draws.normal(n_sets, n_points, columns), points)
-    step = draws.log_uniform(0.03, 0.4, n_sets, 1, columns)
+    # Nor would thin shapes be seen in steps as wide as a table of many columns bears.
+    fine = torch.where(there.sum(-1, keepdim=True) > 2, 1.0, 0.1)
+    step = fine * draws.log_uniform(0.03, 0.4, n_sets, 1, columns)
     rounded = sometimes(0.4) & draws.chance(0.6, n_sets, 1, columns)
     points = torch.where(rounded, (points / step).round() * step, points)
     return torch.where(mask[..., None], points, 0.0)

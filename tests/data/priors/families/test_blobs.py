@@ -18,6 +18,21 @@ def test_clusters_stand_apart(used, draw):
         assert nearest > smallest
 
 
+def test_clusters_of_few_points_stand_farther_apart(draw):
+    def apart(n: int) -> float:
+        """From a cluster to the next, in median deviations; the median cluster and set."""
+        found = []
+        for one, label in zip(*draw("blobs", k=8, n=n, n_sets=200), strict=True):
+            clusters = [one[label == j][:, :2] for j in range(8)]
+            middle = torch.stack([cluster.median(0).values for cluster in clusters])
+            nearest = torch.cdist(middle, middle).fill_diagonal_(torch.inf).amin(1)
+            own = [(each - at).abs().median() for each, at in zip(clusters, middle, strict=True)]
+            found.append((nearest / torch.stack(own)).median())
+        return float(torch.stack(found).median())
+
+    assert apart(96) > 1.25 * apart(960)  # equal gaps would make it 1.1
+
+
 def test_many_clusters_fit_on_a_line(draw, purity):
     found = purity(draw("blobs", k=16, n=480, used=1))
     assert found.mean() > 0.85

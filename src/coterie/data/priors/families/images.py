@@ -8,7 +8,7 @@ from coterie.data.priors.draws import Drawn, Draws, Plan
 from coterie.data.priors.mog import of_cluster
 
 HIDDEN = 24
-SHEETS_A_COLUMN = 4
+SHEETS_A_COLUMN = 3
 
 
 def images(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
@@ -25,13 +25,13 @@ def images(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
     bend = draws.uniform(0.15, 0.7, n_sets, 1, 1)
     first = bend * draws.normal(n_sets, 3, HIDDEN)
     own = of_cluster(
-        draws.uniform(1.5, 3.0, n_sets, 1, 1) * draws.normal(n_sets, k_max, HIDDEN), labels
+        draws.uniform(2.0, 3.0, n_sets, 1, 1) * draws.normal(n_sets, k_max, HIDDEN), labels
     )
     second = draws.normal(n_sets, HIDDEN, HIDDEN) / math.sqrt(HIDDEN)
     last = draws.normal(n_sets, HIDDEN, columns) / math.sqrt(HIDDEN)
     seen = (latent @ first + own).tanh()
     image = (1.5 * seen @ second).tanh() @ last  # (B, N, D)
-    # Sheets need room: on a line any two would overlap, and in the plane more than four often do.
+    # Sheets need room: on a line any two would overlap, and in the plane more than three often do.
     needed = 2 + (plan.n_clusters - 1) // SHEETS_A_COLUMN
     room = torch.arange(columns, device=labels.device) < needed[:, None, None]
     fuzz = draws.log_uniform(0.005, 0.08, n_sets, 1, 1)

@@ -29,7 +29,7 @@ def regions(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
     where = draws.uniform(-1, 1, n_sets, SPARE * n_points, 2)
     # Three times the distance between neighbours: with two, linkage and spectral clustering that
     # are told k reach an ARI of 0.76 (0.88 with three), though 19 neighbours in 20 agree.
-    visible = 3.2 / plan.mask.sum(1, keepdim=True).clamp_min(1).sqrt()
+    visible = 4.5 / plan.mask.sum(1, keepdim=True).clamp_min(1).sqrt()
     cells = _cut(where, visible, plan, draws)
 
     by_density = draws.chance(0.3, n_sets, 1) & cells.in_turn  # no gap, but unequal density

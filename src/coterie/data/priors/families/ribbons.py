@@ -14,7 +14,7 @@ from coterie.data.priors.draws import Drawn, Draws, Plan
 from coterie.data.priors.mog import of_cluster
 from coterie.data.priors.placing import bend, in_first_columns
 
-CLEAR_EVEN, CLEAR_ANYWHERE = 4.0, 9.0  # from ribbon to ribbon, in mean distances along a ribbon
+CLEAR_EVEN, CLEAR_ANYWHERE = 5.0, 9.0  # from ribbon to ribbon, in mean distances along a ribbon
 WIDEST = 0.6  # from a lane to the next at the steepest slope, in lengths of a lane
 
 

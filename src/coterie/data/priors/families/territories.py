@@ -21,7 +21,7 @@ def territories(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
     """
     n_sets, n_points, _ = plan.shape
     n = plan.mask.sum(1, keepdim=True)  # (B, 1)
-    side = (0.4 * n.sqrt()).floor().clamp(4, SIDE)  # about six points a square
+    side = (0.3 * n.sqrt()).floor().clamp(4, SIDE)  # about ten points a square
     owner = _grow(side, plan, draws)
     settled = (owner != NOBODY).flatten(1)  # (B, SIDE * SIDE)
     area = settled.sum(1, keepdim=True)
@@ -32,7 +32,7 @@ def territories(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
 
     label = _look_up(owner, square)
     # Three times the distance between neighbours, as for regions.
-    visible = 1.6 * (area / n).sqrt()
+    visible = 3.0 * (area / n).sqrt()
     gap = torch.maximum(draws.uniform(0.1, 0.6, n_sets, 1), visible / (1 + visible))
     kept = 2 * _to_others(inner, square, label, owner) > gap
     flat = bend(2 * (square + inner) / side[..., None] - 1, draws)

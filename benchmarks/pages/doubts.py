@@ -1,0 +1,36 @@
+"""What the universal model says of its own limits."""
+
+from typing import Any
+
+from pages.cells import grid
+from pages.results import results
+
+
+def doubts(part: str) -> str:
+    """How often sets are called `strange`, or the `belief` in k against the truth."""
+    data = results("doubts")
+    written = {"strange": strange, "belief": belief}
+    machine = data["machine"]
+    where = f"`{data['command']}`; {machine['cpu']}, {machine['cores']} cores, {data['date'][:10]}."
+    return f"{written[part](data[part])}\n\n{where}\n"
+
+
+def strange(rows: list[dict[str, Any]]) -> str:
+    """Kinds of sets, and how many are called unlike anything in training."""
+    cells = [[row["name"], f"{row['strange']} of {row['sets']:,}"] for row in rows]
+    return grid(["", "called strange"], cells)
+
+
+def belief(found: dict[str, float]) -> str:
+    """The belief in the number found and in the true one."""
+    rows = [
+        ["the number found is right", f"{found['right']:.3f}"],
+        ["belief in the number found, on average", f"{found['believed']:.3f}"],
+        ["the true number is among the most probable 80 %", f"{found['among_probable']:.3f}"],
+        ["nats against the true number, on average", f"{found['surprise']:.2f}"],
+        [
+            "right where the belief is above 0.8",
+            f"{found['sure_and_right']:.0f} of {found['sure']:.0f}",
+        ],
+    ]
+    return grid([f"{found['sets']:.0f} sets", ""], rows)
