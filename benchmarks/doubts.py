@@ -24,6 +24,7 @@ from coterie.bench.held_out import held_out_sets
 from coterie.bench.machine import describe_machine
 from coterie.data.suite import FILE, SuiteSet, read_suite
 from coterie.encoders.standard import fit_standard
+from coterie.inference.context import draw_context
 from coterie.weights.catalogue import open_model
 from coterie.weights.familiar import unfamiliar_texture
 
@@ -80,7 +81,7 @@ def is_strange(table: Table) -> bool:
     """Whether `fit` would say that the rows lie as hardly any set of training did."""
     network, card = open_model(MODEL)
     points = fit_standard(table, network.config.columns)(table)
-    context = np.random.default_rng(0).permutation(len(points))[: card.context_size]
+    context = draw_context(len(points), card.context_size, np.random.RandomState(0)).rows
     return bool(unfamiliar_texture(points[context], card.texture))
 
 

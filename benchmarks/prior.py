@@ -2,8 +2,8 @@
 
 Every method is told the true number of clusters; the best of them, chosen set by set, is what a
 model that is told nothing can be held against. The ceiling knows the clusters of all other points:
-where the best is far below it, points lie apart that nobody can tell so. A family that all of them
-fail on teaches nothing.
+where the best is far below it, look at the sets: some of their clusters may be apart in the labels
+alone. A family that all of them fail on teaches nothing.
 
     python benchmarks/prior.py [sets of each family, 100]
 """

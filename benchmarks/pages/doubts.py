@@ -4,15 +4,14 @@ from typing import Any
 
 from pages.cells import grid
 from pages.results import results
+from pages.where import where_run
 
 
 def doubts(part: str) -> str:
     """How often sets are called `strange`, or the `belief` in k against the truth."""
     data = results("doubts")
     written = {"strange": strange, "belief": belief}
-    machine = data["machine"]
-    where = f"`{data['command']}`; {machine['cpu']}, {machine['cores']} cores, {data['date'][:10]}."
-    return f"{written[part](data[part])}\n\n{where}\n"
+    return f"{written[part](data[part])}\n\n{where_run(data)}\n"
 
 
 def strange(rows: list[dict[str, Any]]) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from pages.cells import cell, grid, mean, with_error
 from pages.results import results
-from pages.where import where_tables
+from pages.where import where_run, where_tables
 
 
 def tables(part: str = "means") -> str:
@@ -98,9 +98,7 @@ def prior() -> str:
         [family, *(f"{found[name]:.3f}" for name in names)]
         for family, found in data["families"].items()
     ]
-    machine = data["machine"]
-    where = f"`{data['command']}`; {machine['cpu']}, {machine['cores']} cores, {data['date'][:10]}."
-    return grid(["", *names], rows) + f"\n\n{where}\n"
+    return grid(["", *names], rows) + f"\n\n{where_run(data)}\n"
 
 
 def best_first(data: dict[str, Any]) -> list[dict[str, Any]]:

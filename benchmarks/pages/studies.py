@@ -5,7 +5,7 @@ from typing import Any
 
 from pages.cells import cell, grid
 from pages.results import results, steps
-from pages.where import where
+from pages.where import where, where_run
 
 ENDINGS = {
     "network": "as the network says",
@@ -45,12 +45,7 @@ def ablations(part: str) -> str:
     """What parts are worth: `networks` with one part less, other ways of `asking`, `projecting`."""
     data = results("ablations")
     written = {"networks": networks, "asking": asking, "projecting": projecting}
-    machine = data["machine"]
-    return (
-        written[part](data[part])
-        + f"\n\n`{data['command']}`; {machine['cpu']}, {machine['cores']} cores,"
-        f" {data['date'][:10]}.\n"
-    )
+    return f"{written[part](data[part])}\n\n{where_run(data)}\n"
 
 
 def networks(rows: list[dict[str, Any]]) -> str:

@@ -13,6 +13,12 @@ def where(data: dict[str, Any], n_sets: int) -> str:
     )
 
 
+def where_run(data: dict[str, Any]) -> str:
+    """The command, the machine and the day, of a script that measures one thing."""
+    machine = data["machine"]
+    return f"`{data['command']}`; {machine['cpu']}, {machine['cores']} cores, {data['date'][:10]}."
+
+
 def where_tables(data: dict[str, Any]) -> str:
     """The command, the sets, the machine and the days."""
     counts: dict[str, int] = {}

@@ -33,8 +33,8 @@ def draw_parts(n_points: int) -> list[NDArray[np.intp]]:
 def smear(answers: list[int], most: int) -> NDArray[np.float64]:
     """Probabilities of 0 to most clusters (most + 1,), zero for none, from several answers.
 
-    The smaller part is smeared by MISTAKEN_WIDTH, the larger by as much as the answers differ, and
-    somewhat more.
+    The smaller part is smeared by MISTAKEN_WIDTH, the larger by LEAST_WIDTH and by SPREAD_WIDTH of
+    what the answers differ.
     """
     close = _smeared(answers, most, LEAST_WIDTH + SPREAD_WIDTH * float(np.log(answers).std()))
     far = _smeared(answers, most, MISTAKEN_WIDTH)

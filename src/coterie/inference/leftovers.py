@@ -21,7 +21,8 @@ DOUBTFUL = 0.6
 def beyond_doubt(clusters: Sequence[Commit]) -> Tensor:
     """Which clusters of one set the network is sure of, the surest at least: (K',), in order.
 
-    A step that would rather have had no point says that nothing is left, and so do all after it.
+    A step that would rather have had no point says that nothing is left: it counts for nothing, and
+    neither do those after it, unless it is the first.
     """
     sure = torch.stack([sureness(cluster.membership_logits)[0] for cluster in clusters])
     refused = torch.stack([(cluster.membership_logits <= 0).all() for cluster in clusters])

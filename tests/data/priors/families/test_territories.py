@@ -52,3 +52,8 @@ def test_some_land_is_left_empty(draw):
         ]
     ).float()
     assert squares.min() < 0.5 * squares.max()
+
+
+def test_there_is_land_for_every_cluster(draw):
+    points, labels = draw("territories", k=32, n=390, n_sets=40, k_max=32)
+    assert points[labels >= 0].norm(dim=1).max() < 1.9  # bent, a corner of the square is 1.84 away

@@ -48,9 +48,9 @@ def blobs(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
         placed = torch.where(turned, reflect(placed, mirror), placed)
 
     radius = (scale.square().sum(-1) / used.sum(-1)).sqrt()  # (B, K)
-    # The fewer points a cluster has, the farther from the next must it be to be seen.
-    a_cluster = plan.mask.sum(1) / plan.n_clusters
-    gap = (1.4 + 3 / a_cluster.sqrt()) * draws.log_uniform(1.0, 2.5, n_sets)
+    # The fewer points a cluster has, the farther from the next it must be to be seen.
+    points_a_cluster = plan.mask.sum(1) / plan.n_clusters  # (B,)
+    gap = (1.4 + 3 / points_a_cluster.sqrt()) * draws.log_uniform(1.0, 2.5, n_sets)
     loose = draws.log_uniform(0.3, 6.0, n_sets, 1, 1)  # how far apart beyond what is needed
     centres = loose * draws.normal(n_sets, k_max, columns) * used
     line = line_up(centres[..., 0], radius, plan.exists, gap)

@@ -8,7 +8,7 @@ from coterie.data.priors.placing import bend
 from coterie.data.priors.sifting import SPARE, sift
 from coterie.functional.fusing import fusible
 
-SIDE = 12  # squares along the largest grid
+SIDE = 12  # squares along the largest grid that there is room for; nine with 1,000 points
 STEPS = 28
 AROUND = ((0, 1), (0, -1), (1, 0), (-1, 0))
 NOBODY = -1
@@ -21,7 +21,8 @@ def territories(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
     """
     n_sets, n_points, _ = plan.shape
     n = plan.mask.sum(1, keepdim=True)  # (B, 1)
-    side = (0.3 * n.sqrt()).floor().clamp(4, SIDE)  # about ten points a square
+    needed = plan.n_clusters[:, None].float().sqrt().ceil().clamp_min(4)  # a square for each
+    side = (0.3 * n.sqrt()).floor().maximum(needed).clamp_max(SIDE)  # about a dozen points a square
     owner = _grow(side, plan, draws)
     settled = (owner != NOBODY).flatten(1)  # (B, SIDE * SIDE)
     area = settled.sum(1, keepdim=True)
@@ -31,7 +32,8 @@ def territories(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
     inner = draws.uniform(0, 1, *square.shape)
 
     label = _look_up(owner, square)
-    # Three times the distance between neighbours, as for regions.
+    # Six times the distance between neighbours, of which three to four are left once the gaps have
+    # made the rest denser: arms are thin, and chance cuts them.
     visible = 3.0 * (area / n).sqrt()
     gap = torch.maximum(draws.uniform(0.1, 0.6, n_sets, 1), visible / (1 + visible))
     kept = 2 * _to_others(inner, square, label, owner) > gap
