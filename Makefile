@@ -12,7 +12,7 @@ ifneq ($(DATA),)
 export COTERIE_DATA ?= $(abspath $(DATA))
 endif
 
-.PHONY: help setup demo test check format bench figures docs clean
+.PHONY: help setup demo test golden check format bench figures docs clean
 
 help: ## say what there is to make
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -30,6 +30,9 @@ demo: setup ## cluster a real example and print where the report and the picture
 
 test: setup ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+golden: setup ## store the answers of the shipped models anew (a change of labels belongs into the changelog)
+	$(BIN)/python tests/golden/golden.py
 
 check: setup ## format, lint, types, tests
 	$(BIN)/ruff format --check .

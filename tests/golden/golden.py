@@ -1,0 +1,134 @@
+"""The cases whose answers are stored: every shipped model, every ending, ten small sets.
+
+`make golden` computes them again and overwrites the stored answers.
+"""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+import coterie
+
+STORED = Path(__file__).with_name("answers.npz")
+
+# Settings of the estimator, by the name of the ending.
+AMCP_ENDINGS: dict[str, dict[str, Any]] = {
+    "consolidated": {},
+    "traced": {"whole_trace": True},
+    "reestimated": {"consolidate": False, "update_previous": True},
+    "network": {"consolidate": False},
+    "first-look": {"consolidate": False, "second_look": False},
+}
+DAC_ENDINGS = {name: AMCP_ENDINGS[name] for name in ("consolidated", "traced", "network")}
+ENDINGS = {
+    "amcp-mog2d": AMCP_ENDINGS,
+    "amcp-mog2d-wide": AMCP_ENDINGS,
+    "dac-mog2d": DAC_ENDINGS,
+    # Without a density nothing is consolidated or re-estimated: the network has the last word.
+    "amcp-warped2d": {"network": {}, "first-look": {"second_look": False}},
+    "amcp-universal": {"network": {}, "first-look": {"second_look": False}},
+    "amcp-universal-small": {"network": {}, "first-look": {"second_look": False}},
+}
+
+
+class Case(NamedTuple):
+    """A set (n, d) and what is asked of its clusters."""
+
+    points: NDArray[np.float64]
+    constraints: dict[str, Any] = {}
+    weights: NDArray[np.float64] | None = None
+
+
+class Answer(NamedTuple):
+    """What a fit says: labels (n,), memberships (n, k), log-likelihood, points claimed a step."""
+
+    labels: NDArray[np.int16]
+    probabilities: NDArray[np.float32]
+    log_likelihood: NDArray[np.float64]
+    claimed: NDArray[np.int32]
+
+
+def sets() -> dict[str, Case]:
+    """Ten sets, in the units of the models that read columns as they are."""
+    draw = np.random.default_rng(5)
+
+    def mixture(sizes: list[int], centres: Any, scale: float = 0.25) -> NDArray[np.float64]:
+        parts = [
+            draw.normal(centre, scale, size=(size, len(centre)))
+            for size, centre in zip(sizes, np.asarray(centres, dtype=float), strict=True)
+        ]
+        return draw.permutation(np.concatenate(parts))
+
+    corners = [(-1.5, -1.0), (1.5, -1.0), (0.0, 1.5), (2.5, 2.5)]
+    apart = mixture([70, 50, 40, 20], corners)
+    crowd = mixture([18] * 9, [(x, y) for x in (-2, 0, 2) for y in (-2, 0, 2)])
+    angle = draw.uniform(0, np.pi, 160)
+    side = np.repeat([1.0, -1.0], 80)
+    moons = np.c_[np.cos(angle) * side + (side < 0), np.sin(angle) * side + 0.4 * (side < 0)]
+    background = draw.uniform(-4, 4, size=(18, 2))
+    return {
+        "apart": Case(apart),
+        "one": Case(mixture([90], [(0.3, -0.4)])),
+        "overlapping": Case(mixture([80, 80, 40], [(-0.45, 0.0), (0.45, 0.1), (0.2, 1.3)])),
+        "crowd": Case(crowd),
+        "moons": Case(moons + draw.normal(0, 0.05, size=moons.shape)),
+        "noisy": Case(np.concatenate([apart, background]), {"noise": True}),
+        "wide": Case(mixture([60, 50, 40], 1.5 * draw.normal(size=(3, 8)))),
+        "very-wide": Case(mixture([50, 40], draw.normal(size=(2, 24)))),
+        "constrained": Case(crowd, {"n_clusters": (3, 5), "min_cluster_size": 12}),
+        "weighted": Case(apart, weights=draw.integers(0, 4, size=len(apart)).astype(float)),
+    }
+
+
+def names() -> list[str]:
+    """Every case as model/ending/set."""
+    return [
+        f"{model}/{ending}/{case}"
+        for model, endings in ENDINGS.items()
+        for ending in endings
+        for case in sets()
+    ]
+
+
+def answer(name: str) -> Answer:
+    """Fit the model of a case to its set."""
+    model, ending, case = name.split("/")
+    points, constraints, weights = sets()[case]
+    estimator = {"amcp": coterie.AMCP, "dac": coterie.DAC}[model.split("-")[0]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = estimator(model, random_state=0, **constraints, **ENDINGS[model][ending])
+        found = fitted.fit(points, sample_weight=weights).clustering_
+    likelihood = np.nan if found.log_likelihood is None else found.log_likelihood
+    return Answer(
+        found.labels.astype(np.int16),
+        found.probabilities.astype(np.float32),
+        np.float64(likelihood),
+        np.array([len(step.claimed) for step in found.steps], dtype=np.int32),
+    )
+
+
+def stored(name: str) -> Answer:
+    """The stored answer of a case."""
+    with np.load(STORED) as archive:
+        return Answer(*(archive[f"{name}/{part}"] for part in Answer._fields))
+
+
+def _parts() -> Iterator[tuple[str, NDArray]]:
+    for name in names():
+        for part, values in answer(name)._asdict().items():
+            if part == "probabilities":
+                values = values.round(6)  # beyond what is compared; it packs better
+            yield f"{name}/{part}", values
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    np.savez_compressed(STORED, **dict(_parts()))
+    sys.stdout.write(f"{len(names())} answers in {STORED}\n")

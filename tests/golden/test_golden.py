@@ -1,0 +1,20 @@
+"""The shipped models answer what they answered when the answers were stored."""
+
+import golden
+import numpy as np
+import pytest
+
+import coterie
+
+
+@pytest.mark.parametrize("name", golden.names())
+def test_answers_are_unchanged(name):
+    stored, now = golden.stored(name), golden.answer(name)
+    np.testing.assert_array_equal(now.labels, stored.labels)
+    np.testing.assert_allclose(now.probabilities, stored.probabilities, atol=2e-5)
+    np.testing.assert_allclose(now.log_likelihood, stored.log_likelihood, rtol=1e-6)
+    np.testing.assert_array_equal(now.claimed, stored.claimed)
+
+
+def test_every_shipped_model_has_answers():
+    assert {model.name for model in coterie.models()} == set(golden.ENDINGS)
