@@ -23,10 +23,10 @@ import coterie
 from coterie.bench.held_out import held_out_sets
 from coterie.bench.machine import describe_machine
 from coterie.data.suite import FILE, SuiteSet, read_suite
-from coterie.encoders.standard import fit_standard
+from coterie.frames.standard import fit_standard
 from coterie.inference.context import draw_context
+from coterie.ood.size import unfamiliar_texture
 from coterie.weights.catalogue import open_model
-from coterie.weights.familiar import unfamiliar_texture
 
 RESULTS = Path(__file__).parent / "results/doubts.json"
 MODEL = "amcp-universal"

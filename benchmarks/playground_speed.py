@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 import coterie
-from coterie.estimators.quick import DEFAULT
+from coterie.estimators.registry import DEFAULT
 from coterie.playground.methods import INITIAL
 from coterie.playground.presets import draw
 from coterie.playground.work import Job, do, warm_up

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from coterie.bench.held_out import held_out_sets
-from coterie.estimators.quick import clusterer
+from coterie.estimators.registry import clusterer
 from coterie.metrics import rightly_clustered
 from coterie.weights.catalogue import find
 from coterie.weights.format import load_system, save_system

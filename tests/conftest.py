@@ -9,8 +9,11 @@ from hypothesis import settings
 from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 
-from coterie.systems.dac import DAC, DACConfig
+from coterie.systems.dac.config import DACConfig
+from coterie.systems.dac.minimum_loss import DAC
+from coterie.systems.registry import build
 from coterie.weights.catalogue import open_model
+from coterie.weights.format import Card, save_system
 
 # A shared machine stalls at times, which is not the code's fault.
 settings.register_profile("unhurried", deadline=None)
@@ -18,6 +21,19 @@ settings.load_profile("unhurried")
 
 # The parallel workers share the cores, and sums on one thread have one order.
 torch.set_num_threads(1)
+
+
+SMALL_AMCP = {
+    "columns": 2,
+    "width": 16,
+    "heads": 2,
+    "references": 4,
+    "em_steps": 1,
+    "encoder_blocks": 1,
+    "decoder_blocks": 0,
+    "read_width": 8,
+    "refinements": 1,
+}
 
 
 class Labelled(NamedTuple):
@@ -55,6 +71,17 @@ def small_dac() -> DAC:
 def exact_dac() -> DAC:
     """The same network in float64."""
     return _small_dac().requires_grad_(False).double()
+
+
+@pytest.fixture(scope="session")
+def small_amcp(tmp_path_factory):
+    """A weights file of an untrained AMCP of width 16."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = build("amcp", SMALL_AMCP)
+    path = tmp_path_factory.mktemp("weights") / "small.safetensors"
+    save_system(path, network, Card("amcp", SMALL_AMCP))
+    return str(path)
 
 
 @pytest.fixture(scope="module")

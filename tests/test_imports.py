@@ -17,30 +17,34 @@ CHAIN = (
     "kernels",
     "functional",
     "layers",
+    "mixtures",
     "encoders",
+    "frames",
     "systems",
+    "ood",
     "weights",
     "export",
     "inference",
     "training",
     "estimators",
+    "comparison",
     "bench",
     "playground",
     "cli",
 )
 # What stands beside the chain, and the little it needs.
 BESIDE = {
-    "data": {"functional", "encoders"},
+    "data": {"functional", "frames"},
     "metrics": {"functional"},
     "palette": set(),
-    "plots": {"encoders", "metrics", "palette"},
+    "plots": {"frames", "metrics", "palette"},
     "report": {"data", "palette"},
 }
 # Who may use what stands beside; a network never sees a prior, a file or a score.
 USERS = {
-    "data": {"training", "estimators", "bench", "playground", "cli"},
-    "metrics": {"training", "plots", "bench", "playground", "cli"},
-    "palette": {"bench", "playground", "cli"},
+    "data": {"training", "estimators", "comparison", "bench", "playground", "cli"},
+    "metrics": {"training", "plots", "comparison", "bench", "playground", "cli"},
+    "palette": {"comparison", "bench", "playground", "cli"},
     "plots": {"bench", "cli"},
     "report": {"playground", "cli"},
 }
@@ -114,14 +118,14 @@ def test_mathematics_imports_torch_alone(module):
     ("importer", "imported"),
     [
         ("functional", "coterie.data.batch"),
-        ("layers", "coterie.systems.dac"),
+        ("layers", "coterie.systems.dac.minimum_loss"),
         ("systems", "coterie.data.priors.mog"),
         ("systems", "coterie.metrics"),
         ("weights", "coterie.inference.engine"),
         ("inference", "coterie.training.trainer"),
         ("training", "coterie.estimators.dac"),
         ("estimators", "coterie.cli.main"),
-        ("data", "coterie.systems.dac"),
+        ("data", "coterie.systems.dac.minimum_loss"),
         ("metrics", "coterie.inference.engine"),
     ],
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from coterie.data.images import read_images
     from coterie.estimators.amcp import AMCP
     from coterie.estimators.dac import DAC
-    from coterie.estimators.quick import cluster
+    from coterie.estimators.registry import cluster
     from coterie.inference.result import Clustering
     from coterie.report.write import write_report
     from coterie.weights.catalogue import models
@@ -33,7 +33,7 @@ _HOMES = {
     "AMCP": "coterie.estimators.amcp",
     "DAC": "coterie.estimators.dac",
     "Clustering": "coterie.inference.result",
-    "cluster": "coterie.estimators.quick",
+    "cluster": "coterie.estimators.registry",
     "models": "coterie.weights.catalogue",
     "read_images": "coterie.data.images",
     "write_report": "coterie.report.write",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from coterie.encoders.tabular import fit_columns
+from coterie.frames.plain import fit_columns
 from coterie.inference.result import NOISE, Clustering, Step
 from coterie.palette import FAINT, INK, PALETTE, PAPER, TAKEN, colour_of, shape_of
 

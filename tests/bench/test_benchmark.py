@@ -1,8 +1,8 @@
 import numpy as np
 
 from coterie.bench.benchmark import command_line, run_benchmark
-from coterie.bench.methods import Answer, Method
 from coterie.bench.mog import mog_setting
+from coterie.comparison.methods import Answer, Method
 
 SMALL = (mog_setting(40, 2, k_limit=3), mog_setting(50, 3, k_limit=4))
 ONE = Method("one cluster", "", lambda points: Answer(np.zeros(len(points), dtype=np.intp)))

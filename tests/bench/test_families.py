@@ -6,8 +6,8 @@ import pytest
 from coterie.bench import families
 from coterie.bench.families import Plan, run_families
 from coterie.bench.held_out import FAMILIES
-from coterie.bench.methods import Answer, Method
 from coterie.bench.tables import Entrant
+from coterie.comparison.methods import Answer, Method
 from coterie.data.suite import SuiteSet
 
 PLAN = Plan(("amcp-warped2d",), n_sets=1, k_limit=3)

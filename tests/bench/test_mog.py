@@ -7,9 +7,9 @@ import torch
 
 from coterie.bench import mog as bench
 from coterie.bench.benchmark import run_benchmark
-from coterie.bench.methods import ours
 from coterie.bench.mog import SETTINGS, mog_setting
 from coterie.bench.sets import Setting, unpad
+from coterie.comparison.methods import ours
 from coterie.data.priors.warped import WarpedGaussians
 
 SMALL = (mog_setting(100, 3, k_limit=4), mog_setting(150, 4, k_limit=5))

@@ -3,9 +3,9 @@ from time import sleep
 import numpy as np
 import pytest
 
-from coterie.bench.methods import Answer, Method
 from coterie.bench.mog import mog_setting
 from coterie.bench.race import hold_race, turns
+from coterie.comparison.methods import Answer, Method
 
 SMALL = mog_setting(40, 3, k_limit=4)
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from coterie.bench.methods import Answer
 from coterie.bench.scores import Run, oracle_summary, score, summarise
 from coterie.bench.sets import LabelledSet, Oracle
+from coterie.comparison.methods import Answer
 from coterie.metrics import gaussian_log_likelihood
 
 POINTS = np.array([[0, 0], [0, 1], [5, 5], [5, 6]], dtype=np.float32)

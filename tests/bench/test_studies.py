@@ -19,7 +19,7 @@ from coterie.bench.studies import (
     study_method,
     trained_recipes,
 )
-from coterie.estimators.quick import clusterer
+from coterie.estimators.registry import clusterer
 from coterie.systems.registry import build
 from coterie.training.studies import RECIPES, STUDIES
 from coterie.training.trainer import WEIGHTS

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from coterie.bench import tables
-from coterie.bench.methods import Answer, Method
 from coterie.bench.tables import Entrant, Plan, our_entrants, peer_entrants, run_tables
+from coterie.comparison.methods import Answer, Method
 from coterie.data.suite import SuiteSet
 from coterie.metrics import ari
 from coterie.weights.catalogue import find

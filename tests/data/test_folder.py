@@ -7,7 +7,7 @@ from PIL import Image
 from coterie.data.folder import LabelledFolder, choose_clusters, choose_rows, read_folder
 from coterie.data.labelled_sets import read_tables
 from coterie.data.tables.table import SourceError
-from coterie.encoders.tabular import fit_columns
+from coterie.frames.plain import fit_columns
 
 
 def generator(seed=0):

@@ -8,7 +8,7 @@ from scipy.spatial.distance import pdist
 import coterie
 from coterie.data.images import column_names, read_images, rows_of_images
 from coterie.data.tables.table import SourceError
-from coterie.encoders.standard import fit_standard, robust_moments
+from coterie.frames.standard import fit_standard, robust_moments
 
 
 def random_pixels(*shape, seed=0):

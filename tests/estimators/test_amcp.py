@@ -6,9 +6,9 @@ import torch
 
 from coterie.estimators.amcp import AMCP
 from coterie.estimators.dac import DAC
-from coterie.estimators.quick import cluster, clusterer
-from coterie.systems import amcp as system
-from coterie.systems.amcp_config import AMCPConfig
+from coterie.estimators.registry import cluster, clusterer
+from coterie.systems.amcp import steps as system
+from coterie.systems.amcp.config import AMCPConfig
 from coterie.weights.format import WeightsError, make_card, save_system
 
 SMALL = AMCPConfig(width=16, read_width=16, heads=2, references=4, em_steps=2, encoder_blocks=1)

@@ -11,10 +11,11 @@ from torch import Generator
 
 import coterie
 from coterie.estimators.amcp import AMCP
-from coterie.estimators.quick import DEFAULT, clusterer
+from coterie.estimators.registry import DEFAULT, clusterer
 from coterie.inference.assignment import apply_labels
 from coterie.inference.engine import InferenceConfig, cluster_points
-from coterie.inference.rules import MixtureRule, ReplayRule
+from coterie.inference.rules.mixture import MixtureRule
+from coterie.inference.rules.replay import ReplayRule
 from coterie.metrics import ari
 from coterie.training.presets import preset
 from coterie.weights.catalogue import models, open_model

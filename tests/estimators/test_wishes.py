@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import coterie
-from coterie.estimators.quick import clusterer
+from coterie.estimators.registry import clusterer
 from coterie.metrics import ari
 
 # A mixture, replayed networks with and without a density, parts that a second look saw.

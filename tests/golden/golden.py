@@ -37,11 +37,14 @@ ENDINGS = {
 }
 
 
+NOTHING: dict[str, Any] = {}
+
+
 class Case(NamedTuple):
     """A set (n, d) and what is asked of its clusters."""
 
     points: NDArray[np.float64]
-    constraints: dict[str, Any] = {}
+    constraints: dict[str, Any] = NOTHING
     weights: NDArray[np.float64] | None = None
 
 

@@ -9,9 +9,9 @@ from torch import Tensor
 from coterie.data.batch import SetBatch
 from coterie.functional.em import Gaussians
 from coterie.inference.assignment import apply, apply_labels
+from coterie.inference.constraints import Wishes
 from coterie.inference.context import Sample
 from coterie.inference.engine import InferenceConfig, cluster_points, network_mixture
-from coterie.inference.wishes import Wishes
 from coterie.metrics import ari
 from coterie.systems.protocol import Commit, State, everything_remains, nothing_left
 

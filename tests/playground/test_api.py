@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import coterie
-from coterie.estimators.quick import DEFAULT
+from coterie.estimators.registry import DEFAULT
 from coterie.playground.methods import INITIAL
 
 JSON, CSV = {"Content-Type": "application/json"}, {"Content-Type": "text/csv"}

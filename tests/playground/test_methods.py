@@ -3,8 +3,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import coterie
-from coterie.bench.peers import peers
-from coterie.estimators.quick import DEFAULT
+from coterie.comparison.peers import peers
+from coterie.estimators.registry import DEFAULT
 from coterie.playground.methods import INITIAL, K_LIMIT, by_size, methods
 
 

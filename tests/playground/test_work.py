@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from coterie.estimators.quick import DEFAULT, clusterer
+from coterie.estimators.registry import DEFAULT, clusterer
 from coterie.playground.work import Failure, Job, do
 
 

@@ -2,7 +2,7 @@ from dataclasses import is_dataclass
 
 import pytest
 
-from coterie.systems.dac import DAC
+from coterie.systems.dac.minimum_loss import DAC
 from coterie.systems.registry import SYSTEMS, build, settings_of
 
 EVERY_SYSTEM = pytest.mark.parametrize("name", sorted(SYSTEMS))

@@ -2,7 +2,8 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from coterie.systems.dac import DAC, DACConfig
+from coterie.systems.dac.config import DACConfig
+from coterie.systems.dac.minimum_loss import DAC
 from coterie.training.checkpoint import load_checkpoint, save_checkpoint
 from coterie.weights.format import WeightsError, make_card, save_system
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from coterie.systems.amcp import AMCP
+from coterie.systems.amcp.steps import AMCP
 from coterie.systems.registry import build
 from coterie.training.callbacks import Schedule
 from coterie.training.recipe import Recipe, TrainingConfig

@@ -11,16 +11,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from coterie.bench.methods import Answer, Method, amortized
-from coterie.bench.peers import peers
 from coterie.bench.race import Progress, hold_race
 from coterie.bench.sets import Setting
 from coterie.bench.timing import Spread, Timed, spread, timed
+from coterie.comparison.methods import Answer, Method, amortized
+from coterie.comparison.peers import peers
 from coterie.data.batch import SetBatch
-from coterie.estimators.quick import clusterer
-from coterie.inference.consolidate import consolidate
+from coterie.estimators.registry import clusterer
 from coterie.inference.loop import find_clusters
-from coterie.inference.mixture import Fit
+from coterie.mixtures.consolidate import consolidate
+from coterie.mixtures.em import Fit
 from coterie.systems.protocol import Sequential, State, claimed_labels
 from coterie.weights.catalogue import open_model
 

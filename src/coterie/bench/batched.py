@@ -16,7 +16,7 @@ from coterie.bench.sets import LabelledSet
 from coterie.bench.timing import Spread, Timed, spread, timed
 from coterie.data.batch import SetBatch
 from coterie.inference.loop import find_clusters
-from coterie.systems.dac import DAC
+from coterie.systems.dac.minimum_loss import DAC
 from coterie.systems.protocol import Commit, Sequential, State, claimed_labels, require_labels
 from coterie.systems.registry import build
 from coterie.weights.catalogue import open_model

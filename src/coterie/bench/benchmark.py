@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from coterie.bench.machine import Stopwatch, describe_machine
-from coterie.bench.methods import Method, ours
-from coterie.bench.peers import peers
 from coterie.bench.printed import Printed
 from coterie.bench.race import Progress, hold_race
 from coterie.bench.report import Report
 from coterie.bench.sets import Setting
+from coterie.comparison.methods import Method, ours
+from coterie.comparison.peers import peers
 
 
 def run_benchmark(

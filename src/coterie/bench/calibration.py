@@ -17,8 +17,8 @@ from coterie.bench.race import Progress
 from coterie.bench.reliability import BINS, Reliability
 from coterie.bench.report import Table
 from coterie.data.suite import SuiteSet
-from coterie.estimators.base import AmortizedClusterer
-from coterie.estimators.quick import clusterer
+from coterie.estimators.amortized import AmortizedClusterer
+from coterie.estimators.registry import clusterer
 from coterie.metrics import rightly_clustered
 
 SHIPPED = ("amcp-universal",)

@@ -21,7 +21,7 @@ from coterie.bench.memory import meter
 from coterie.bench.race import Progress
 from coterie.bench.timing import exponent, timed
 from coterie.data.batch import SetBatch
-from coterie.estimators.quick import clusterer
+from coterie.estimators.registry import clusterer
 from coterie.inference.loop import find_clusters
 from coterie.systems.protocol import Sequential
 from coterie.weights.catalogue import open_model

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from coterie.bench.methods import Method
 from coterie.bench.scores import Run, Summary, oracle_summary, score, summarise
 from coterie.bench.sets import LabelledSet, Setting, draw_sets
+from coterie.comparison.methods import Method
 
 Progress = Callable[[str, int, int], None]
 T = TypeVar("T")

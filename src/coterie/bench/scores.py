@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie import metrics
-from coterie.bench.methods import Answer
 from coterie.bench.sets import LabelledSet
+from coterie.comparison.methods import Answer
 
 # By name: ari, nmi, acc, k_mae, k_found; where the set has an oracle also ll, ll_minus_oracle, and
 # where the network claims a likelihood, network_ll_minus_oracle.

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from torch import nn
 
 from coterie.bench.benchmark import run_benchmark
-from coterie.bench.methods import Answer, Method
 from coterie.bench.mog import mog_setting
 from coterie.bench.race import Progress
 from coterie.bench.report import EMPTY, Report, Table
 from coterie.bench.scores import Estimate, Summary
 from coterie.bench.sets import Setting
+from coterie.comparison.methods import Answer, Method
 from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.training.recipe import Recipe
 from coterie.training.studies import RECIPES, STUDIES, Ending, Study

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 import coterie
 from coterie.bench.ledger import Kept, Key, Ledger
 from coterie.bench.machine import Stopwatch, describe_machine
-from coterie.bench.methods import Answer, Method, ours
-from coterie.bench.peers import ALL_COVARIANCES, peers, standardised, told_k
 from coterie.bench.race import Progress, run_method, turns
 from coterie.bench.sets import LabelledSet
 from coterie.bench.tables_report import Row, TablesReport
 from coterie.bench.threads import limited_threads
+from coterie.comparison.methods import Answer, Method, ours
+from coterie.comparison.peers import ALL_COVARIANCES, peers, standardised, told_k
 from coterie.data.suite import SuiteSet
 from coterie.weights.catalogue import find
 from coterie.weights.format import load_card

@@ -39,7 +39,7 @@ from coterie.cli.summary import show, summary
 
 if TYPE_CHECKING:
     from coterie.data.tables.table import Table
-    from coterie.estimators.base import AmortizedClusterer
+    from coterie.estimators.amortized import AmortizedClusterer
 
 
 def cluster(
@@ -95,7 +95,7 @@ def cluster(
         from coterie.data.tables.columns import Choice
         from coterie.data.tables.files import opened
         from coterie.data.tables.survey import read_table
-        from coterie.estimators.quick import clusterer
+        from coterie.estimators.registry import clusterer
 
         choice = Choice(columns or (), exclude or (), ids or ())
         with (

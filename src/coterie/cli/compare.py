@@ -25,7 +25,7 @@ from coterie.cli.summary import listed
 from coterie.cli.tables import show_tables
 
 if TYPE_CHECKING:
-    from coterie.bench.side_by_side import Comparison
+    from coterie.comparison.side_by_side import Comparison
     from coterie.data.tables.table import Table
 
 
@@ -77,13 +77,13 @@ def compare(
         import numpy as np
         import torch
 
-        from coterie.bench.methods import amortized
-        from coterie.bench.peers import peers, standardised
-        from coterie.bench.side_by_side import compare as run
+        from coterie.comparison.methods import amortized
+        from coterie.comparison.peers import peers, standardised
+        from coterie.comparison.side_by_side import compare as run
         from coterie.data.tables.columns import Choice, named
         from coterie.data.tables.files import opened
         from coterie.data.tables.survey import read_rows, read_table
-        from coterie.estimators.quick import DEFAULT, clusterer
+        from coterie.estimators.registry import DEFAULT, clusterer
         from coterie.weights.catalogue import open_model
 
         names = weights or [DEFAULT]

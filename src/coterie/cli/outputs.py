@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from coterie.data.tables.columns import Choice
     from coterie.data.tables.labelled import Sizes
     from coterie.data.tables.table import Source, Table
-    from coterie.estimators.base import AmortizedClusterer
+    from coterie.estimators.amortized import AmortizedClusterer
 
 STANDARD_OUTPUT = Path("-")
 

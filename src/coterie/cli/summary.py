@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 if TYPE_CHECKING:
     from coterie.data.tables.labelled import Sizes
     from coterie.data.tables.table import Table
-    from coterie.estimators.base import AmortizedClusterer
+    from coterie.estimators.amortized import AmortizedClusterer
 
 BAR = 20
 

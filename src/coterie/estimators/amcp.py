@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from coterie.estimators.base import AmortizedClusterer
+from coterie.estimators.amortized import AmortizedClusterer
 from coterie.functional.mixing import E_STEPS, EStep
 from coterie.inference.engine import InferenceConfig
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.encoders.table_columns import read_columns
+from coterie.frames.table_columns import read_columns
 
 
 def refuse_text(table: Any) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from coterie.estimators.base import AmortizedClusterer
+from coterie.estimators.amortized import AmortizedClusterer
 
 
 class DAC(AmortizedClusterer):

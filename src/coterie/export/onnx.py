@@ -21,8 +21,8 @@ from torch.nn.functional import logsigmoid
 from coterie.export.onnx_functions import cummax, visit
 from coterie.functional.diffusion import Walks
 from coterie.functional.reduce import count_points
-from coterie.systems.amcp import AMCP
-from coterie.systems.amcp_parts import Features
+from coterie.systems.amcp.parts import Features
+from coterie.systems.amcp.steps import AMCP
 from coterie.weights.catalogue import open_model
 from coterie.weights.format import Card
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from coterie.inference.result import NOISE
-from coterie.inference.rules import Rule
+from coterie.inference.rules.protocol import Rule
 
 CHUNK_SIZE = 65_536
 

@@ -21,17 +21,19 @@ from numpy.typing import NDArray
 from coterie.data.batch import SetBatch
 from coterie.functional.em import Gaussians
 from coterie.inference.assignment import Points, apply, keep_clusters, occupied_by_size
-from coterie.inference.consolidate import consolidate
+from coterie.inference.constraints import Wishes, fulfil
 from coterie.inference.context import Rows, Sample, draw_context, evenly_spaced
-from coterie.inference.leftovers import beyond_doubt
 from coterie.inference.loop import find_clusters
-from coterie.inference.neighbours import NeighbourRule
 from coterie.inference.result import Clustering
-from coterie.inference.rules import BranchingRule, MixtureRule, ReplayRule, Rule
-from coterie.inference.second_look import Frame, Look, look_again, look_closer
-from coterie.inference.tempering import tempered
+from coterie.inference.rules.branching import BranchingRule
+from coterie.inference.rules.mixture import MixtureRule
+from coterie.inference.rules.neighbours import NeighbourRule
+from coterie.inference.rules.protocol import Rule
+from coterie.inference.rules.replay import ReplayRule
+from coterie.inference.rules.wrapped import tempered
+from coterie.inference.second_look import Frame, Look, confident_clusters, look_again, look_closer
 from coterie.inference.trace import steps_of, steps_of_all
-from coterie.inference.wishes import Wishes, fulfil
+from coterie.mixtures.consolidate import consolidate
 from coterie.systems.protocol import Commit, Sequential, State, claimed_labels
 
 
@@ -140,7 +142,7 @@ def cluster_points(
         if len(clusters) > len(commits):
             rule = BranchingRule.of(exact, looks, precision)
         if lens_for is not None:
-            rule = NeighbourRule.of(rule, context).select(beyond_doubt(clusters))
+            rule = NeighbourRule.of(rule, context).select(confident_clusters(clusters))
         if dense:
             density = MixtureRule(network_mixture(clusters, columns))
             log_likelihood = float(density.log_likelihood(batch.points[0]).mean())

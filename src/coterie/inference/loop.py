@@ -5,7 +5,7 @@ from dataclasses import replace
 from torch import Generator, inference_mode
 
 from coterie.data.batch import SetBatch
-from coterie.inference.recorded import recorded
+from coterie.systems.amcp.recording import recorded
 from coterie.systems.protocol import Sequential, State
 
 

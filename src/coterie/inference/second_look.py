@@ -30,6 +30,10 @@ SURE_ENOUGH = 0.8
 # takes longest and seldom finds anything.
 BEYOND_QUESTION = 0.9
 NO_CROWD = 0.15
+# With the network before leaps, on 44 public sets and 100 draws of its prior, this left the mean
+# ARI where it was, or a little higher (0.702 to 0.703 and 0.702 to 0.708), and found the number of
+# clusters more often, within one on 66 and 65 % of them instead of 64 and 54.
+DOUBTFUL = 0.6
 
 Frame = Callable[[NDArray], NDArray[np.float32]]
 
@@ -129,3 +133,21 @@ def _of_set(commit: Commit, number: int, n_points: int) -> Commit:
         tuple(part[one] for part in commit.memory),
         None if gaussian is None else Gaussians(*(part[one] for part in gaussian)),
     )
+
+
+def confident_clusters(clusters: Sequence[Commit]) -> Tensor:
+    """Which clusters of one set the network is sure of, the surest at least: (K',), in order.
+
+    The loop goes on until every point has a cluster, and the last clusters are gathered from the
+    edges of earlier ones and from the background. Their points are better off with their next
+    choice.
+
+    A step that would rather have had no point says that nothing is left: it counts for nothing, and
+    neither do those after it, unless it is the first.
+    """
+    sure = torch.stack([sureness(cluster.membership_logits)[0] for cluster in clusters])
+    refused = torch.stack([(cluster.membership_logits <= 0).all() for cluster in clusters])
+    over = refused.cumsum(0) > 0
+    if not over.all():
+        sure = torch.where(over, 0.0, sure)
+    return (sure >= min(DOUBTFUL, float(sure.max()))).nonzero()[:, 0]

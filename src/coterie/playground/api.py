@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from coterie import __version__
-from coterie.estimators.quick import DEFAULT
+from coterie.estimators.registry import DEFAULT
 from coterie.playground.bodies import (
     CSV,
     JSON,

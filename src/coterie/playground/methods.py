@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.bench.peers import peers
-from coterie.estimators.quick import DEFAULT, ESTIMATORS, clusterer
+from coterie.comparison.peers import peers
+from coterie.estimators.registry import DEFAULT, ESTIMATORS, clusterer
 from coterie.inference.result import Step
 from coterie.weights.catalogue import Model, models
 
@@ -84,7 +84,7 @@ def _peer(title: str, details: str) -> Method:
         title,
         "peer",
         details,
-        f"from coterie.bench.peers import peers\n\n"
+        f"from coterie.comparison.peers import peers\n\n"
         f"methods = {{method.name: method for method in peers(min({K_LIMIT}, len(X) - 1))}}\n"
         f'labels = methods["{title}"].cluster(X).labels\n',
         partial(_ask_peer, title),

@@ -13,7 +13,7 @@ from coterie.data.tables.delimited import Delimited
 from coterie.data.tables.gaps import say_filled
 from coterie.data.tables.survey import read_rows, read_table
 from coterie.data.tables.table import LeftOut, SourceError
-from coterie.encoders.tabular import fit_columns
+from coterie.frames.plain import fit_columns
 
 Scale = Literal["whole", "columns", "none"]
 SCALES: tuple[Scale, ...] = get_args(Scale)

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from coterie.estimators.quick import DEFAULT
+from coterie.estimators.registry import DEFAULT
 from coterie.metrics import ari
 from coterie.playground.methods import INITIAL, Found, Method, methods
 from coterie.playground.schema import ClusterAnswer, StepAnswer

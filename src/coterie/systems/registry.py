@@ -6,9 +6,10 @@ from typing import Any
 
 from torch import nn
 
-from coterie.systems.amcp import AMCP
-from coterie.systems.amcp_config import AMCPConfig
-from coterie.systems.dac import DAC, DACConfig
+from coterie.systems.amcp.config import AMCPConfig
+from coterie.systems.amcp.steps import AMCP
+from coterie.systems.dac.config import DACConfig
+from coterie.systems.dac.minimum_loss import DAC
 
 SYSTEMS: dict[str, tuple[type[nn.Module], type]] = {
     "amcp": (AMCP, AMCPConfig),

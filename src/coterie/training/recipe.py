@@ -9,7 +9,7 @@ from torch import Generator
 from coterie.data.batch import SetBatch
 from coterie.data.episodes import drop_clusters
 from coterie.data.folder import LabelledFolder
-from coterie.encoders.tabular import Scaling
+from coterie.frames.plain import Scaling
 from coterie.weights.catalogue import find
 from coterie.weights.format import CONTEXT_SIZE, Card, load_card
 

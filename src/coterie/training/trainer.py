@@ -17,15 +17,15 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from coterie.data.batch import SetBatch
 from coterie.functional.fusing import fusing
+from coterie.ood.size import sizes_of
+from coterie.ood.texture import texture_limits
 from coterie.systems.registry import build
 from coterie.training.callbacks import Checkpoints, Progress, Schedule, require_finite
 from coterie.training.checkpoint import load_checkpoint
 from coterie.training.recipe import Recipe
 from coterie.training.recording import Recording
 from coterie.weights.catalogue import find
-from coterie.weights.familiar import sizes_of
 from coterie.weights.format import WeightsError, load_card, load_system, make_card, save_system
-from coterie.weights.texture import texture_limits
 
 CHECKPOINT = "checkpoint.safetensors"
 WEIGHTS = "weights.safetensors"

@@ -15,10 +15,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from coterie.encoders.tabular import Scaling
+from coterie.frames.plain import Scaling
+from coterie.ood.size import Span
+from coterie.ood.texture import Texture
 from coterie.systems.registry import build, settings_of
-from coterie.weights.familiar import Span
-from coterie.weights.texture import Texture
 
 FORMAT_VERSION = 1
 CONTEXT_SIZE = 10_000

@@ -7,7 +7,7 @@ from coterie.data.tables.columns import Choice
 from coterie.data.tables.gaps import fill_gaps, say_filled
 from coterie.data.tables.survey import read_table
 from coterie.data.tables.table import Filled, LeftOut, SourceError
-from coterie.encoders.table_encoding import fit_encoding
+from coterie.frames.table_encoding import fit_encoding
 
 
 @pytest.mark.parametrize("cell", ["", "NA", "nan", "NaN", "null", "?", " n/a "])

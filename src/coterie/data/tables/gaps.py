@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from coterie.data.tables.columns import Column
 from coterie.data.tables.table import Filled, Table
-from coterie.encoders.table_encoding import FILLED, Numbers, Remarks
+from coterie.frames.table_encoding import FILLED, Numbers, Remarks
 
 
 def fit_fillings(columns: Sequence[Column], values: NDArray[np.float64]) -> tuple[Filled, ...]:

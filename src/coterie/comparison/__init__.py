@@ -1,0 +1,1 @@
+"""Our models and their peers side by side on one table."""

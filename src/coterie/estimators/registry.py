@@ -1,0 +1,33 @@
+"""Clusters in one call, and the estimator that goes with some weights."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from coterie.estimators.amcp import AMCP
+from coterie.estimators.amortized import AmortizedClusterer
+from coterie.estimators.dac import DAC
+from coterie.weights.catalogue import find
+from coterie.weights.format import load_card
+
+DEFAULT = "amcp-universal"
+ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in (AMCP, DAC)}
+
+
+def clusterer(weights: str | Path = DEFAULT, **settings: Any) -> AmortizedClusterer:
+    """The estimator of the system that the weights are of, with its settings."""
+    estimator: Any = ESTIMATORS[load_card(find(weights)).system]
+    model: AmortizedClusterer = estimator(weights, **settings)
+    return model
+
+
+def cluster(X: ArrayLike, weights: str | Path = DEFAULT, **settings: Any) -> NDArray[np.intp]:
+    """The cluster of each row of X (n, d), 0..k-1 by falling size.
+
+    Settings are those of the estimator that goes with the weights, `AMCP` by default: for example
+    `n_clusters=5`, `n_clusters=(2, 8)`, `min_cluster_size=10`, or `noise=True` for labels of -1.
+    """
+    labels: NDArray[np.intp] = clusterer(weights, **settings).fit(X).labels_
+    return labels

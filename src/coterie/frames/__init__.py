@@ -1,0 +1,1 @@
+"""Tables of any units and width in the units of a network."""

@@ -1,0 +1,145 @@
+"""What is believed of the number of clusters, for somebody who asks after the fit.
+
+Where clusters have a density, and the likelihood had its say, it is the evidence of each number.
+Else, or where the clusters are not such as the evidence knows, it is what the network answers when
+it is asked again about parts of the set.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.inference.assignment import apply
+from coterie.inference.constraints import Wishes
+from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
+from coterie.inference.second_look import Frame
+from coterie.mixtures.consolidate import Range, can_be_judged
+from coterie.mixtures.em import estimate
+from coterie.mixtures.evidence import trained_prior
+from coterie.mixtures.evidence_by_k import evidence_by_k
+from coterie.systems.protocol import Sequential
+
+# What repeats are worth, `benchmarks/doubts.py` measures, on other sets than the widths were found
+# on. Frames stretched and mirrored at random, proposals drawn at random, and half of the points
+# instead of most were tried: no better.
+REPEATS = 8
+KEPT = 0.8  # of the points, in each repeat
+# The widths, in log k, made the true numbers of 48 fresh sets of the universal prior most probable,
+# nearly: a little wider, for there are other sets.
+LEAST_WIDTH = 0.05  # so far off are answers that are always the same
+SPREAD_WIDTH = 0.5  # for each deviation of the answers
+# Of the sets: so many are so far from what the network takes them for, whatever it answers.
+MISTAKEN = 0.1
+MISTAKEN_WIDTH = 0.5
+FARTHEST = 2  # times the largest answer: nobody believes in more, unless training had more
+
+Belief = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What is kept of a fit, so that more can be asked.
+
+    system: the network; columns: how many of the context's hold data; lens_for: as in
+    `cluster_points`.
+    """
+
+    system: Sequential
+    outcome: Outcome
+    config: InferenceConfig
+    columns: int
+    lens_for: Callable[[NDArray], Frame] | None
+
+
+def k_belief(fitted: Fitted) -> Belief:
+    """The probability of each number of clusters from 0, which has none, to K: (K + 1,)."""
+    wishes = fitted.config.wishes
+    if wishes.at_least == wishes.at_most:
+        return np.eye(1, wishes.at_least + 1, wishes.at_least)[0]
+    has_density = fitted.outcome.clustering.log_likelihood is not None
+    belief = belief_by_evidence(fitted) if has_density and fitted.config.consolidate else None
+    return belief_by_repeats(fitted) if belief is None else belief
+
+
+def belief_by_evidence(fitted: Fitted) -> Belief | None:
+    """In proportion to the evidence; None where the prior of the evidence does not fit."""
+    _, rule, _, context = fitted.outcome
+    columns = np.ascontiguousarray(context[:, : fitted.columns].T, dtype=np.float64)
+    memberships = apply(rule, context).probabilities
+    mixture = estimate(columns, np.ascontiguousarray(memberships.T))
+    prior = trained_prior(columns, fitted.system.config.cluster_scale)
+    if not can_be_judged(mixture, prior):
+        return None
+    evidence = evidence_by_k(columns, mixture, prior, _range(fitted))
+    if not evidence:
+        return None
+    belief = np.zeros(max(evidence) + 1)
+    belief[list(evidence)] = np.exp(np.array([*evidence.values()]) - max(evidence.values()))
+    return belief / belief.sum()
+
+
+def belief_by_repeats(fitted: Fitted) -> Belief:
+    """Smeared over the answers of the network to parts of the context, and the one that stands."""
+    sizes = _range(fitted)
+    answers = [fitted.outcome.clustering.n_clusters, *repeated_answers(fitted)]
+    most = max(FARTHEST * max(answers), fitted.system.config.k_max, sizes.at_least)
+    belief = smear(answers, int(min(most, sizes.at_most)))
+    belief[: sizes.at_least] = 0.0
+    return belief / belief.sum()
+
+
+def repeated_answers(fitted: Fitted) -> list[int]:
+    """How many clusters the network finds in each of several parts of the context.
+
+    Whatever number was wished for, so that the answers are its own.
+    """
+    context, wishes = fitted.outcome.context, fitted.config.wishes
+    answers = []
+    for rows in draw_parts(len(context)):
+        share = len(rows) / len(fitted.outcome.clustering.labels)
+        smallest = max(1, round(share * wishes.min_cluster_size))
+        free = Wishes(min_cluster_size=smallest, noise=wishes.noise)
+        outcome = cluster_points(
+            fitted.system,
+            context[rows],
+            replace(fitted.config, wishes=free),
+            np.random.RandomState(0),
+            columns=fitted.columns,
+            lens_for=fitted.lens_for,
+        )
+        answers.append(outcome.clustering.n_clusters)
+    return answers
+
+
+def _range(fitted: Fitted) -> Range:
+    """The numbers of clusters that were allowed and that the points can have."""
+    wishes, n_points = fitted.config.wishes, len(fitted.outcome.context)
+    at_most = n_points if wishes.at_most is None else min(wishes.at_most, n_points)
+    return Range(wishes.at_least, at_most)
+
+
+def draw_parts(n_points: int) -> list[NDArray[np.intp]]:
+    """The points of each repeat, in their order; the same for every set of so many points."""
+    size = max(1, round(KEPT * n_points))
+    drawn = (np.random.RandomState(number).permutation(n_points) for number in range(REPEATS))
+    return [np.sort(rows[:size]) for rows in drawn]
+
+
+def smear(answers: list[int], most: int) -> NDArray[np.float64]:
+    """Probabilities of 0 to most clusters (most + 1,), zero for none, from several answers.
+
+    The smaller part is smeared by MISTAKEN_WIDTH, the larger by LEAST_WIDTH and by SPREAD_WIDTH of
+    what the answers differ.
+    """
+    close = _smeared(answers, most, LEAST_WIDTH + SPREAD_WIDTH * float(np.log(answers).std()))
+    far = _smeared(answers, most, MISTAKEN_WIDTH)
+    return (1 - MISTAKEN) * close + MISTAKEN * far
+
+
+def _smeared(answers: list[int], most: int, width: float) -> NDArray[np.float64]:
+    """Each answer k gives j in proportion to exp(-|log j - log k| / width): (most + 1,)."""
+    log_k = np.log(np.arange(1, most + 1))
+    shares = np.exp(-np.abs(log_k - np.log(answers)[:, None]) / width)  # (answers, most)
+    return np.concatenate([[0.0], (shares / shares.sum(1, keepdims=True)).mean(0)])

@@ -1,0 +1,1 @@
+"""Rules that a finished clustering leaves behind: they give any point its cluster."""

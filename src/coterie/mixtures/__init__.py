@@ -1,0 +1,1 @@
+"""Mixtures of Gaussians in NumPy: estimated, split, pruned and judged by their evidence."""

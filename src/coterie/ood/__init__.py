@@ -1,0 +1,1 @@
+"""Out-of-distribution checks: whether a table looks like the sets of training."""

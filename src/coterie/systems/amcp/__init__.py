@@ -1,0 +1,1 @@
+"""AMCP: amortized mixing coupling processes (Liu, Jing 2022)."""

@@ -1,0 +1,1 @@
+"""DAC: deep amortized clustering (Lee, Lee, Teh 2019)."""

@@ -1,0 +1,23 @@
+"""The shape of a DAC network and what it was trained on."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DACConfig:
+    """Shape of the network, and what its training sets look like: up to k_max clusters.
+
+    cluster_scale: the standard deviation of a cluster there;
+    min_share: when no membership passes 0.5 the loop ends, unless more than this share of the set
+    is left.
+    """
+
+    columns: int = 2
+    width: int = 128
+    heads: int = 4
+    slots: int = 32
+    encoder_blocks: int = 2
+    decoder_blocks: int = 2
+    k_max: int = 4
+    cluster_scale: float = 0.25
+    min_share: float = 0.02

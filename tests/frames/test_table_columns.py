@@ -1,0 +1,100 @@
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from coterie.frames.table_columns import column_names, read_columns
+
+FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+
+
+def only(frame):
+    (column,) = read_columns(frame)
+    return column
+
+
+@FRAMES
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, 2, 3], "numbers"),
+        ([0.5, None, 1.5], "numbers"),
+        ([1, None, 3], "numbers"),
+        ([None, None, None], "numbers"),
+        ([Decimal("0.5"), None, Decimal("1.5")], "numbers"),
+        ([True, False, True], "truths"),
+        ([True, None, True], "truths"),
+        (["a", "b", None], "categories"),
+        ([dt.datetime(2020, 1, 1), None, dt.datetime(2021, 1, 1)], "dates"),
+        ([dt.date(2020, 1, 1)] * 3, "dates"),
+        ([dt.timedelta(hours=1)] * 3, "dates"),
+    ],
+    ids=str,
+)
+def test_a_column_is_known_by_its_values(frame, values, kind):
+    column = only(frame({"x": values}))
+    assert (column.name, column.kind, len(column.values)) == ("x", kind, 3)
+    if kind in ("numbers", "truths"):
+        expected = [np.nan if value is None else float(value) for value in values]
+        np.testing.assert_array_equal(column.values, expected)
+    if kind == "categories":
+        assert column.values.tolist() == values
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x": pd.Categorical(["b", "a", None])}),
+        pl.DataFrame({"x": pl.Series(["b", "a", None], dtype=pl.Categorical)}),
+        pl.DataFrame({"x": pl.Series(["b", "a", None], dtype=pl.Enum(["a", "b"]))}),
+        pa.table({"x": pa.array(["b", "a", None]).dictionary_encode()}),
+        pd.DataFrame({"x": pd.array(["b", "a", None], dtype="string")}),
+        pd.DataFrame({"x": pd.Series(["b", "a", np.nan], dtype=object)}),
+    ],
+    ids=["pandas", "polars", "polars enum", "pyarrow", "pandas string", "pandas object"],
+)
+def test_declared_categories_keep_their_gaps(frame):
+    column = only(frame)
+    assert column.kind == "categories"
+    assert column.values.tolist() == ["b", "a", None]
+
+
+def test_numbers_declared_as_categories_are_categories():
+    column = only(pd.DataFrame({"x": pd.Categorical([3, 1, None])}))
+    assert column.kind == "categories"
+    assert column.values.tolist() == [3, 1, None]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
+def test_nullable_columns_of_pandas(dtype):
+    column = only(pd.DataFrame({"x": pd.array([1, None, 0], dtype=dtype)}))
+    np.testing.assert_array_equal(column.values, [1, np.nan, 0])
+
+
+def test_small_floats_stay_small():
+    assert only(pd.DataFrame({"x": np.ones(3, np.float32)})).values.dtype == np.float32
+
+
+def test_columns_of_the_same_name_are_told_apart():
+    frame = pd.DataFrame([[1, "a"], [2, "b"]], columns=["x", "x"])
+    assert [column.kind for column in read_columns(frame)] == ["numbers", "categories"]
+
+
+def test_complex_numbers_are_refused_by_name():
+    with pytest.raises(ValueError, match="Complex data not supported: column 'x'"):
+        only(pd.DataFrame({"x": [1j]}))
+
+
+@FRAMES
+def test_frames_have_names(frame):
+    assert column_names(frame({"x": [1], "y": [2]})) == ["x", "y"]
+
+
+@pytest.mark.parametrize("table", [np.zeros((2, 2)), [[1]], None, "text", pd.Series([1])])
+def test_what_is_no_frame_has_none(table):
+    assert column_names(table) is None
+    assert list(read_columns(table)) == []
