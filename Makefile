@@ -29,7 +29,7 @@ demo: setup ## cluster a real example and print where the report and the picture
 	    --plot runs/demo/clusters.png --out runs/demo/labels.csv
 
 test: setup ## run the tests
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 golden: setup ## store the answers of the shipped models anew (a change of labels belongs into the changelog)
 	$(BIN)/python tests/golden/golden.py
@@ -44,8 +44,9 @@ format: setup ## put the code in house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: setup ## measure the tables of the README again, and write them there
-	$(BIN)/coterie bench mog
+NAME ?= mog
+bench: setup ## measure a table again and write it into the pages: make bench NAME=speed
+	$(BIN)/python benchmarks $(NAME) $(OPTIONS)
 	$(BIN)/python benchmarks/render.py
 
 figures: setup ## write the tables of benchmarks/results into the README, the docs and the cards

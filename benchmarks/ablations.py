@@ -1,6 +1,8 @@
 """What the parts of the universal model are worth: recipes with one part less, and ways to ask.
 
-    for name in base no-blobs ... large; do coterie train study-universal-$name --device cuda; done
+    for name in base no-blobs ... large; do
+        python benchmarks train study-universal-$name --device cuda
+    done
     COTERIE_DATA=... python benchmarks/ablations.py runs
 
 The first table is of the recipes `study-universal-*`, short trainings of a small network, on the
@@ -13,10 +15,11 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +30,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
 import coterie
-from coterie.bench.held_out import FAMILIES, held_out_sets
-from coterie.bench.machine import describe_machine
-from coterie.data.suite import FILE, read_suite
+from bench.held_out import FAMILIES, held_out_sets
+from bench.machine import describe_machine
+from bench.recipes.universal import RECIPES
+from bench.suite import FILE, TABLES, SuiteSet, read_suite
 from coterie.training.trainer import WEIGHTS
-from coterie.training.universal import STUDIES
 
 RESULTS = Path(__file__).parent / "results/ablations.json"
 SHIPPED = "amcp-universal"
@@ -41,16 +44,7 @@ DRAWS = 3
 WIDE = 16  # columns: tables of more are projected
 
 Points = NDArray[np.float32]
-Labels = NDArray[np.intp]
 Ask = Callable[[Points, int], coterie.AMCP]
-
-
-class Labelled(NamedTuple):
-    """Points (n, d) and labels (n,), -1 for those that are not scored."""
-
-    name: str
-    points: Points
-    labels: Labels
 
 
 def asked(weights: str, **options: Any) -> Ask:
@@ -64,7 +58,7 @@ def surest(points: Points, seed: int) -> coterie.AMCP:
     return max(fits, key=lambda fit: float(fit.probabilities_.max(1).mean()))
 
 
-def score(ask: Ask, sets: Sequence[Labelled], seed: int = 0) -> dict[str, float]:
+def score(ask: Ask, sets: Sequence[SuiteSet], seed: int = 0) -> dict[str, float]:
     """Mean ARI, and how often k is exact and within one, among the points that are scored."""
     ari, miss = [], []
     for each in sets:
@@ -79,18 +73,18 @@ def score(ask: Ask, sets: Sequence[Labelled], seed: int = 0) -> dict[str, float]
     }
 
 
-def fresh() -> dict[str, list[Labelled]]:
+def fresh() -> dict[str, list[SuiteSet]]:
     """Fresh sets of every family of the prior."""
-    families: dict[str, list[Labelled]] = {name: [] for name in FAMILIES}
+    families: dict[str, list[SuiteSet]] = {name: [] for name in FAMILIES}
     for each in held_out_sets(SETS_A_FAMILY, SEED):
-        families[each.kind].append(Labelled(each.name, each.points, each.labels))
+        families[each.kind].append(each)
     return families
 
 
-def networks(folder: Path, public: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
+def networks(folder: Path, public: Sequence[SuiteSet]) -> Iterator[dict[str, Any]]:
     """The recipes that have weights in the folder, on the public sets and on every family."""
     families = fresh()
-    for recipe in STUDIES:
+    for recipe in RECIPES:
         weights = folder / recipe.name / WEIGHTS
         if not weights.is_file():
             print(f"{recipe.name}: no weights at {weights}", file=sys.stderr)
@@ -100,7 +94,7 @@ def networks(folder: Path, public: Sequence[Labelled]) -> Iterator[dict[str, Any
         yield {"name": recipe.name, **score(ask, public), "families": aris}
 
 
-def asking(public: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
+def asking(public: Sequence[SuiteSet]) -> Iterator[dict[str, Any]]:
     """The shipped model on the public sets, with other draws and options."""
     for seed in range(DRAWS):
         yield {"name": f"as shipped, `random_state={seed}`", **score(asked(SHIPPED), public, seed)}
@@ -111,12 +105,13 @@ def asking(public: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
         yield {"name": f"`context_size={size}`", **score(asked(SHIPPED, context_size=size), public)}
 
 
-def projecting(public: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
+def projecting(public: Sequence[SuiteSet]) -> Iterator[dict[str, Any]]:
     """The shipped model on tables of many columns, as they are and projected before."""
     wide = [each for each in public if each.points.shape[1] > WIDE]
     for load in (load_digits, load_breast_cancer, load_wine):
         table = load()
-        wide.append(Labelled(load.__name__.removeprefix("load_"), table.data, table.target))
+        name = load.__name__.removeprefix("load_")
+        wide.append(SuiteSet(name, TABLES, table.data, table.target))
     ways: dict[str, Callable[[Points], Points]] = {
         "as they are: 16 principal components": lambda points: points,
         "8 principal components": lambda points: _components(points, 8),
@@ -126,7 +121,7 @@ def projecting(public: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
         ).fit_transform(_standard(points)),
     }
     for name, project in ways.items():
-        sets = [each._replace(points=project(each.points)) for each in wide]
+        sets = [replace(each, points=project(each.points)) for each in wide]
         aris = {each.name: score(asked(SHIPPED), [each])["ari"] for each in sets}
         yield {"name": name, "ari": fmean(aris.values()), "sets": aris}
 
@@ -134,8 +129,7 @@ def projecting(public: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
 def main(folder: str = "runs") -> None:
     """Print the three tables and keep them."""
     warnings.simplefilter("ignore")
-    suite = read_suite(Path(os.environ["COTERIE_DATA"]) / FILE, k_max=30)
-    public = [Labelled(each.name, each.points, each.labels) for each in suite]
+    public = read_suite(Path(os.environ["COTERIE_DATA"]) / FILE, k_max=30)
     found: dict[str, Any] = {
         "command": "python benchmarks/ablations.py runs",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -8,7 +8,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from coterie.plots import FAINT, INK, PALETTE, TAKEN
+from bench.axes import tidy
+from coterie.palette import INK, PALETTE, TAKEN
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks/results/studies.json"
@@ -41,9 +42,7 @@ def plot_curves(curves: Mapping[str, Curve], *, missing: Sequence[str] = ()) -> 
                 linewidth=1.8,
                 label=name,
             )
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.spines[["left", "bottom"]].set_color(TAKEN)
-        axes.tick_params(colors=FAINT, labelsize=8, length=0)
+        tidy(axes)
         axes.grid(axis="y", color=TAKEN, linewidth=0.5, alpha=0.6)
         axes.set_title(title, loc="left", color=INK, fontsize=9.5, weight="bold")
     figure.supxlabel("training steps", color=INK, fontsize=9)
@@ -76,7 +75,7 @@ def curves_of(results: Mapping[str, Any]) -> tuple[dict[str, Curve], list[str]]:
 def main(results: Path = RESULTS, picture: Path = PICTURE) -> None:
     """Draw the picture, or leave with a word where there is nothing to draw."""
     if not results.is_file():
-        raise SystemExit(f"{results} is not there: run coterie bench studies")
+        raise SystemExit(f"{results} is not there: run python benchmarks studies")
     curves, missing = curves_of(json.loads(results.read_text()))
     if not curves:
         raise SystemExit(f"{results} has no training curve of the study {STUDY!r}")

@@ -9,23 +9,23 @@ holds the belief in the number of clusters against the truth, on fresh sets of t
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import HashingVectorizer
 
 import coterie
-from coterie.bench.held_out import held_out_sets
-from coterie.bench.machine import describe_machine
-from coterie.data.suite import FILE, SuiteSet, read_suite
+from bench.held_out import held_out_sets
+from bench.machine import describe_machine
+from bench.suite import FILE, SuiteSet, read_suite
 from coterie.frames.standard import fit_standard
 from coterie.inference.context import draw_context
-from coterie.ood.size import unfamiliar_texture
+from coterie.ood.size import texture_warnings
 from coterie.weights.catalogue import open_model
 
 RESULTS = Path(__file__).parent / "results/doubts.json"
@@ -80,9 +80,9 @@ STRANGE: dict[str, Draw] = {
 def is_strange(table: Table) -> bool:
     """Whether `fit` would say that the rows lie as hardly any set of training did."""
     network, card = open_model(MODEL)
-    points = fit_standard(table, network.config.columns)(table)
+    points = fit_standard(table, network.traits.columns)(table)
     context = draw_context(len(points), card.context_size, np.random.RandomState(0)).rows
-    return bool(unfamiliar_texture(points[context], card.texture))
+    return bool(texture_warnings(points[context], card.texture))
 
 
 def strangeness(public: list[SuiteSet]) -> Iterator[dict[str, Any]]:
@@ -99,23 +99,35 @@ def strangeness(public: list[SuiteSet]) -> Iterator[dict[str, Any]]:
         yield {"name": name, "sets": len(tables), "strange": found}
 
 
-def belief() -> dict[str, float]:
-    """The belief in k against the truth: means over fresh sets of a few hundred points."""
+class CountBelief(NamedTuple):
+    """The number of clusters found, the probability of 0, 1, 2, ... (m,), and the true number."""
+
+    found: int
+    probabilities: NDArray[np.float64]
+    true: int
+
+
+def ask(sets: Iterable[SuiteSet], model: coterie.AMCP) -> Iterator[CountBelief]:
+    """What a model believes of k, on the sets that are small enough."""
+    for given in sets:
+        if len(given.points) <= MOST_ROWS:
+            model.fit(given.points)
+            yield CountBelief(model.n_clusters_, model.k_probabilities_, given.n_clusters)
+
+
+def belief(asked: Iterable[CountBelief]) -> dict[str, float]:
+    """The belief in k against the truth, in means."""
     rows = []
-    for given in held_out_sets(ASKED_A_FAMILY, SEED):
-        if len(given.points) > MOST_ROWS:
-            continue
-        model = coterie.AMCP(MODEL, random_state=0).fit(given.points)
-        room = max(0, given.n_clusters + 1 - len(model.k_probabilities_))
-        probability = np.pad(model.k_probabilities_, (0, room))
+    for found, probabilities, true in asked:
+        probability = np.pad(probabilities, (0, max(0, true + 1 - len(probabilities))))
         order = np.argsort(-probability)
         enough = np.searchsorted(probability[order].cumsum(), PROBABLE) + 1
         rows.append(
             {
-                "right": model.n_clusters_ == given.n_clusters,
-                "believed": probability[model.n_clusters_],
-                "surprise": -np.log(max(probability[given.n_clusters], 1e-12)),
-                "among_probable": given.n_clusters in order[:enough],
+                "right": found == true,
+                "believed": probability[found],
+                "surprise": -np.log(max(probability[true], 1e-12)),
+                "among_probable": true in order[:enough],
             }
         )
     sure = [row for row in rows if row["believed"] > PROBABLE]
@@ -137,7 +149,8 @@ def main() -> None:
     for row in strangeness(public):
         print(f"{row['name']:40}{row['strange']:5d} of {row['sets']}", flush=True)
         found["strange"].append(row)
-    found["belief"] = belief()
+    fresh = held_out_sets(ASKED_A_FAMILY, SEED)
+    found["belief"] = belief(ask(fresh, coterie.AMCP(MODEL, random_state=0)))
     print(json.dumps(found["belief"]))
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 

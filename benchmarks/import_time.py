@@ -19,6 +19,7 @@ ROUNDS = 7
 
 
 def seconds(statement):
+    """The time that a fresh interpreter takes for a statement."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", statement], check=True)
     return time.perf_counter() - start

@@ -26,6 +26,7 @@ def milliseconds(call, repeats: int = 40) -> np.ndarray:
 
 
 def main() -> None:
+    """Print the times of both models."""
     warm_up()
     points = draw("mixture", n=1000, k=5).points
     for name in (INITIAL, DEFAULT):

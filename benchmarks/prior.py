@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -26,12 +25,14 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from sklearn.neighbors import NearestNeighbors
 
-from coterie.bench.machine import describe_machine
-from coterie.bench.supervised import ceiling
+from bench.held_out import EMPTY
+from bench.machine import describe_machine
+from bench.sets import unpad
+from bench.suite import SuiteSet, numbered
+from bench.supervised import ceiling
 from coterie.data.batch import SetBatch
 from coterie.data.priors.families import FAMILIES
 from coterie.data.priors.universal import Universal
-from coterie.data.suite import SuiteSet
 from coterie.palette import INK, TAKEN, colour_of
 
 ROOT = Path(__file__).parent.parent
@@ -44,19 +45,7 @@ LOST = 0.7  # a purity below it: most points have a stranger among four neighbou
 HARD = 0.5  # an ARI below it, of the best method
 
 Points = NDArray[np.float32]
-Labels = NDArray[np.int64]
-
-
-class LabelledSet(NamedTuple):
-    """Points (n, d) without empty columns, and labels (n,), -1 for noise."""
-
-    points: Points
-    labels: Labels
-
-    @property
-    def k(self) -> int:
-        """The number of clusters that have points."""
-        return len(np.unique(self.labels[self.labels >= 0]))
+Labels = NDArray[np.intp]
 
 
 def _k_means(points: Points, k: int) -> list[Labels]:
@@ -89,11 +78,12 @@ METHODS: dict[str, Callable[[Points, int], list[Labels]]] = {
 }
 
 
-def labelled_sets(batch: SetBatch) -> Iterator[LabelledSet]:
-    """The sets of a batch one by one, without padding."""
-    for points, mask, labels in zip(*map(np.asarray, _parts(batch)), strict=True):
-        valid = points[mask]
-        yield LabelledSet(valid[:, valid.std(0) > 1e-4], labels[mask])
+def labelled_sets(batch: SetBatch, family: str = "") -> Iterator[SuiteSet]:
+    """The sets of a batch one by one, without padding, empty columns and empty clusters."""
+    for number, given in enumerate(unpad(batch)):
+        points = given.points[:, given.points.std(0) > EMPTY]
+        labels = numbered(given.labels, clustered=given.labels >= 0)
+        yield SuiteSet(f"{family} {number}", family, points, labels)
 
 
 def purity(points: Points, labels: Labels) -> float:
@@ -104,27 +94,31 @@ def purity(points: Points, labels: Labels) -> float:
     return float((labels[nearest] == labels[:, None]).mean())
 
 
-def recover(points: Points, labels: Labels, k: int) -> dict[str, float]:
+def recover(given: SuiteSet) -> dict[str, float]:
     """The purity, the ARI of each method that is given k, of the best of them, and the ceiling."""
-    scored = labels >= 0
+    points, labels, scored = given.points, given.labels, given.labels >= 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # graphs in pieces, mixtures that have not converged
         ari = {
             name: max(
                 float(adjusted_rand_score(labels[scored], answer[scored]))
-                for answer in method(points, k)
+                for answer in method(points, given.n_clusters)
             )
             for name, method in METHODS.items()
         }
-    known = ceiling(SuiteSet("", "", points, labels))
-    return {"purity": purity(points, labels), **ari, "best": max(ari.values()), "ceiling": known}
+    return {
+        "purity": purity(points, labels),
+        **ari,
+        "best": max(ari.values()),
+        "ceiling": ceiling(given),
+    }
 
 
 def measure(family: str, n_sets: int) -> dict[str, float]:
     """Mean scores on sets of two clusters or more, and how many of these are lost or hard."""
     prior = Universal(shares=((family, 1.0),))
     batch = prior.sample(n_sets, torch.Generator().manual_seed(SEED))
-    scores = [recover(*one, one.k) for one in labelled_sets(batch) if one.k > 1]
+    scores = [recover(one) for one in labelled_sets(batch, family) if one.n_clusters > 1]
     means = {name: fmean(score[name] for score in scores) for name in scores[0]}
     lost = fmean(score["purity"] < LOST for score in scores)
     hard = fmean(score["best"] < HARD for score in scores)
@@ -151,7 +145,7 @@ def plot_sets(batch: SetBatch) -> Figure:
         y = one.points[:, 1] if d > 1 else np.zeros(n)
         colours = [TAKEN if label < 0 else colour_of(label) for label in one.labels]
         axes.scatter(x, y, c=colours, s=1.6, linewidths=0, antialiased=False)
-        axes.set_title(f"n {n}, k {one.k}, d {d}", color=INK, fontsize=6.5, pad=2)
+        axes.set_title(f"n {n}, k {one.n_clusters}, d {d}", color=INK, fontsize=6.5, pad=2)
         axes.set_aspect("equal", adjustable="datalim")
         axes.axis("off")
     return figure
@@ -173,12 +167,6 @@ def main(n_sets: int = 100, results: Path = RESULTS, picture: Path = PICTURE) ->
     picture.parent.mkdir(parents=True, exist_ok=True)
     forty = Universal().sample(ROWS * COLUMNS, torch.Generator().manual_seed(SEED))
     plot_sets(forty).savefig(picture)
-
-
-def _parts(batch: SetBatch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    if batch.labels is None:
-        raise ValueError("the sets have no labels")
-    return batch.points, batch.mask, batch.labels
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from coterie.palette import FAINT, INK, TAKEN, colour_of, shape_of
+from bench.axes import tidy
+from coterie.palette import INK, TAKEN, colour_of, shape_of
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks/results/calibration.json"
@@ -39,9 +40,7 @@ def plot_reliability(families: Mapping[str, Bins]) -> Figure:
             label=name,
         )
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(TAKEN)
-    axes.tick_params(colors=FAINT, labelsize=8, length=0)
+    tidy(axes)
     axes.set_xlabel("confidence", color=INK, fontsize=9)
     axes.set_ylabel("share right", color=INK, fontsize=9)
     figure.legend(loc="outside right upper", frameon=False, labelcolor=INK, fontsize=8.5)
@@ -51,7 +50,7 @@ def plot_reliability(families: Mapping[str, Bins]) -> Figure:
 def main(results: Path = RESULTS, picture: Path = PICTURE) -> None:
     """Draw the picture of the first model, or leave with a word where there are no results."""
     if not results.is_file():
-        raise SystemExit(f"{results} is not there: run coterie bench calibration")
+        raise SystemExit(f"{results} is not there: run python benchmarks calibration")
     families = next(iter(json.loads(results.read_text())["models"].values()))
     picture.parent.mkdir(parents=True, exist_ok=True)
     bins = {family: found["bins"] for family, found in families.items()}

@@ -4,7 +4,7 @@
 
 WEIGHTS is a shipped name or a file of a model that reads every set in a frame of its own. The
 temperature makes the truth of fresh sets most probable: whether each point is in the right cluster,
-given its membership. The sets are others than those of `coterie bench calibration`.
+given its membership. The sets are others than those of `python benchmarks calibration`.
 """
 
 import sys
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from coterie.bench.held_out import held_out_sets
+from bench.held_out import held_out_sets
 from coterie.estimators.registry import clusterer
 from coterie.metrics import rightly_clustered
 from coterie.weights.catalogue import find
@@ -57,7 +57,7 @@ def main(weights: str, n_sets: str = "30") -> None:
     warnings.simplefilter("ignore")
     path = find(weights)
     system, card = load_system(path)
-    if card.has_density:
+    if card.traits.density:
         raise SystemExit(
             f"{weights} has a density, and with it a likelihood that has the last word"
         )

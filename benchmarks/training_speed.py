@@ -36,6 +36,7 @@ class Clock:
 
 
 def trainer_step(n_sets, **settings):
+    """Milliseconds of a step of the trainer."""
     clock, recipe = Clock(), preset("dac-mog2d")
     config = TrainingConfig(steps=WARM_UP + MEASURED, sets_per_step=n_sets, **settings)
     with tempfile.TemporaryDirectory() as folder:
@@ -44,6 +45,7 @@ def trainer_step(n_sets, **settings):
 
 
 def bare_step(backends, *, compiled):
+    """Milliseconds of a step without the trainer, with the given kernels of attention."""
     torch.set_float32_matmul_precision("high")
     network = build("dac", {}).cuda()
     optimizer = torch.optim.Adam(network.parameters(), fused=True)

@@ -1,4 +1,4 @@
-"""What the site does beyond Markdown: equations are drawn, examples are run for the gallery."""
+"""Build hooks of the site: render equations as SVG and run the examples of the gallery."""
 
 import html
 import os
@@ -17,34 +17,34 @@ EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
 NUMBER = re.compile(r"\\qquad\s*\((\d+)\)\s*$")
 SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 GALLERY = "<!-- gallery -->"
-TALLEST = 10  # letters: what is taller was drawn wrongly
+MAX_HEIGHT = 10  # in letters: a taller equation was rendered wrongly
 
-ziamath.config.svg2 = False  # browsers of any age
+ziamath.config.svg2 = False  # for older browsers
 ziamath.config.math.color = "currentColor"
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Every equation as a drawing inside the page, which needs no script and no fonts."""
+    """Render every equation as inline SVG, which needs no script and no fonts."""
     return EQUATION.sub(_equation, content)
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Run the examples; what they drew and said goes into the gallery."""
+    """Run the examples and add their pictures and output to the gallery."""
     folder = Path(tempfile.mkdtemp(prefix="gallery-"))
     parts = []
     for script in sorted((ROOT / "examples").glob("plot_*.py")):
         picture = folder / f"{script.stem}.png"
-        said = _run(script, picture)
+        output = _run(script, picture)
         address = f"images/gallery/{picture.name}"
         files.append(File.generated(config, address, abs_src_path=str(picture)))
-        parts.append(_entry(script, said, address))
+        parts.append(_entry(script, output, address))
     page = files.get_file_from_path("gallery.md")
     page.content_string = page.content_string.replace(GALLERY, "\n\n".join(parts))
     return files
 
 
 def _run(script: Path, picture: Path) -> str:
-    """What an example prints; the picture is drawn on the way."""
+    """Run an example, which draws its picture, and return its output."""
     command = [sys.executable, "-W", "ignore", str(script), picture.name]
     here = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     run = subprocess.run(command, cwd=picture.parent, env=here, capture_output=True, text=True)
@@ -53,19 +53,19 @@ def _run(script: Path, picture: Path) -> str:
     return run.stdout.strip()
 
 
-def _entry(script: Path, said: str, picture: str) -> str:
-    """An example as Markdown: its first sentence, its picture, what it said, its source."""
+def _entry(script: Path, output: str, picture: str) -> str:
+    """An example as Markdown: title, picture, output and source."""
     source = script.read_text()
     title = source.split('"""')[1].splitlines()[0].rstrip(".")
     return (
-        f"## {title}\n\n![{title}]({picture})\n\n```text\n{said}\n```\n\n"
+        f"## {title}\n\n![{title}]({picture})\n\n```text\n{output}\n```\n\n"
         f"<details markdown><summary>examples/{script.name}</summary>\n\n"
         f"```python\n{source}```\n\n</details>"
     )
 
 
 def _equation(found: re.Match[str]) -> str:
-    """One equation; its number, if it has one, stands at the right."""
+    """One equation, with its number, if any, at the right."""
     tag, latex = found[1], html.unescape(found[2]).strip()
     if tag == "span":
         return _drawing(latex, inline=True)
@@ -76,15 +76,15 @@ def _equation(found: re.Match[str]) -> str:
 
 
 def _drawing(latex: str, *, inline: bool) -> str:
-    """LaTeX as SVG, in units of the text around it, with the source for those who do not see."""
+    """LaTeX as SVG, sized relative to the text around it, with the source as its label."""
     letter = 16.0
     drawn = ziamath.Latex(latex, size=letter, inline=inline)
     width, height = (float(side) / letter for side in SIZE.search(drawn.svg()).groups())
-    if height > TALLEST:
-        raise RuntimeError(f"an equation {height:.0f} letters tall: {latex}")
+    if height > MAX_HEIGHT:
+        raise RuntimeError(f"equation of {height:.0f} letters in height: {latex}")
     style = f"width:{width:.3f}em;height:{height:.3f}em"
     if inline:
         style += f";vertical-align:{drawn.getyofst() / letter:.3f}em"
-    said = html.escape(latex, quote=True)
-    attributes = f'role="img" aria-label="{said}" style="{style}"'
+    label = html.escape(latex, quote=True)
+    attributes = f'role="img" aria-label="{label}" style="{style}"'
     return SIZE.sub(lambda _: attributes, drawn.svg(), count=1)

@@ -1,4 +1,4 @@
-"""Labelled images to try training on: the handwritten digits of scikit-learn, a folder for each.
+"""Labelled images for training: the handwritten digits of scikit-learn, one folder per class.
 
 Run it with `python examples/make_images.py`; it writes 1,264 images of the digits 0 to 6 to
 `digits/train` and 533 of 7 to 9 to `digits/test`.

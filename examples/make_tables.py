@@ -1,4 +1,4 @@
-"""Made-up labelled tables to try training on: two to four slanted groups, columns in three units.
+"""Synthetic labelled tables for training: two to four elongated groups, columns in three units.
 
 Run it with `python examples/make_tables.py`; it writes 40 tables to `train` and 8 to `test`.
 """

@@ -1,4 +1,4 @@
-"""AMCP at work on a fresh mixture of five Gaussians: promise, anchors, memberships, labels.
+"""AMCP on a mixture of five Gaussians: promise, anchors, memberships, labels.
 
 Run it with `python examples/plot_amcp.py picture.png`.
 """
@@ -36,7 +36,7 @@ def promise_of(points):
     network, _ = open_model(WEIGHTS)
     batch = SetBatch.single(torch.from_numpy(points))
     with torch.no_grad():
-        features, _ = network.encode(batch.points, batch.mask)
+        features, _ = network.network.encode(batch.points, batch.mask)
     return features.promise[0, :, 0].sigmoid().numpy()
 
 

@@ -1,4 +1,4 @@
-"""New points get a label, and a say in how sure it is.
+"""Labels and confidence of new points.
 
 Run it with `python examples/plot_new_points.py picture.png`.
 """

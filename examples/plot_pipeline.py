@@ -1,7 +1,7 @@
-"""A data frame with a gap, filled and clustered in one pipeline.
+"""A data frame with a missing value, filled and clustered in one pipeline.
 
-Run it with `python examples/plot_pipeline.py picture.png`. The columns have units of their own,
-which need no scaling: the default model does that itself.
+Run it with `python examples/plot_pipeline.py picture.png`. The columns have different units
+and need no scaling: the default model scales them.
 """
 
 import sys

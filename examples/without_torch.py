@@ -1,7 +1,7 @@
 """Cluster points with onnxruntime and numpy alone: the loop of AMCP around two exported graphs.
 
 Run `coterie export onnx amcp-mog2d --out model` once, then `python without_torch.py model x.npy`.
-The clusters are as the network says, without consolidation.
+The clusters are those of the network, without consolidation.
 """
 
 import sys
@@ -12,7 +12,7 @@ import onnxruntime
 
 
 def cluster(folder, points, max_steps=64):
-    """The step that claimed each point (n,), -1 for those that none wanted, by points (n, d)."""
+    """The step that claimed each of the points (n, d): (n,), -1 for unclaimed ones."""
     encoder, step = (
         onnxruntime.InferenceSession(Path(folder) / name, providers=["CPUExecutionProvider"])
         for name in ("encoder.onnx", "step.onnx")

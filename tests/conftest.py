@@ -1,5 +1,7 @@
 import os
 import shutil
+from collections import Counter
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.minimum_loss import DAC
 from coterie.systems.registry import build
 from coterie.weights.catalogue import open_model
-from coterie.weights.format import Card, save_system
+from coterie.weights.format import make_card, save_system
 
 # A shared machine stalls at times, which is not the code's fault.
 settings.register_profile("unhurried", deadline=None)
@@ -21,6 +23,14 @@ settings.load_profile("unhurried")
 
 # The parallel workers share the cores, and sums on one thread have one order.
 torch.set_num_threads(1)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What was skipped and how to run it: one line for each reason."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"{count} skipped: {reason}")
 
 
 SMALL_AMCP = {
@@ -80,21 +90,25 @@ def small_amcp(tmp_path_factory):
         torch.manual_seed(0)
         network = build("amcp", SMALL_AMCP)
     path = tmp_path_factory.mktemp("weights") / "small.safetensors"
-    save_system(path, network, Card("amcp", SMALL_AMCP))
+    save_system(path, network, make_card(network))
     return str(path)
 
 
 @pytest.fixture(scope="module")
 def browser():
-    """A real Chromium, where there is one."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    """A real Chromium. Without one, its tests are skipped, or fail where it is required."""
+    without = pytest.fail if os.environ.get("COTERIE_REQUIRE_BROWSER") else pytest.skip
     chromium = os.environ.get("COTERIE_CHROMIUM") or shutil.which("chromium")
+    if find_spec("playwright") is None:
+        without("needs playwright, which is in coterie[dev]")
     if chromium is None:
-        pytest.skip("needs Chromium: install it or name it in COTERIE_CHROMIUM")
+        without("needs Chromium: apt-get install chromium, or name the program in COTERIE_CHROMIUM")
+    from playwright.sync_api import sync_playwright
+
     quiet = ["--no-sandbox", "--disable-gpu", "--no-first-run"]
     quiet += [f"--disable-{each}" for each in ("background-networking", "component-update")]
     quiet += [f"--disable-{each}" for each in ("sync", "quic")]
-    with sync_api.sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=quiet)
         yield browser
         browser.close()

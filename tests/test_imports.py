@@ -17,6 +17,7 @@ CHAIN = (
     "kernels",
     "functional",
     "layers",
+    "densities",
     "mixtures",
     "encoders",
     "frames",
@@ -28,7 +29,6 @@ CHAIN = (
     "training",
     "estimators",
     "comparison",
-    "bench",
     "playground",
     "cli",
 )
@@ -42,10 +42,10 @@ BESIDE = {
 }
 # Who may use what stands beside; a network never sees a prior, a file or a score.
 USERS = {
-    "data": {"training", "estimators", "comparison", "bench", "playground", "cli"},
-    "metrics": {"training", "plots", "comparison", "bench", "playground", "cli"},
-    "palette": {"comparison", "bench", "playground", "cli"},
-    "plots": {"bench", "cli"},
+    "data": {"training", "estimators", "comparison", "playground", "cli"},
+    "metrics": {"training", "plots", "comparison", "playground", "cli"},
+    "palette": {"comparison", "playground", "cli"},
+    "plots": {"cli"},
     "report": {"playground", "cli"},
 }
 PLAIN_TYPES = {"coterie.data.batch", "coterie.inference.result"}
@@ -100,6 +100,14 @@ def test_every_package_has_its_place():
 def test_imports_point_one_way(module):
     upward = [name for name in ours(imports_of(module)) if not may_import(package_of(module), name)]
     assert upward == []
+
+
+def test_the_package_knows_nothing_of_the_benchmarks():
+    """They import the package and are not installed with it."""
+    theirs = {path.stem for path in (ROOT.parent.parent / "benchmarks").glob("[a-z]*")}
+    assert {"bench", "pages", "render"} <= theirs
+    for module in MODULES:
+        assert not {name.split(".")[0] for name in imports_of(module)} & theirs
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if package_of(m) == "functional"])

@@ -1,4 +1,4 @@
-"""Scores of a clustering, as the papers define them."""
+"""Clustering metrics, as defined in the papers."""
 
 import math
 
@@ -23,7 +23,7 @@ def accuracy(labels_true: ArrayLike, labels: ArrayLike) -> float:
 
 
 def rightly_clustered(labels_true: ArrayLike, labels: ArrayLike) -> NDArray[np.bool_]:
-    """Which points (n,) are in the cluster that the best one-to-one matching gives their own."""
+    """Which points (n,) are correct under the best one-to-one matching of clusters."""
     truth, found = (np.unique(each, return_inverse=True)[1] for each in (labels_true, labels))
     table = contingency_matrix(truth, found)
     matched = np.zeros(table.shape, dtype=bool)
@@ -42,7 +42,7 @@ def ari(labels_true: ArrayLike, labels: ArrayLike) -> float:
 
 
 def dbi(points: ArrayLike, labels: ArrayLike) -> float:
-    """Davies-Bouldin index, lower is better; NaN where there are not 2 to n - 1 clusters."""
+    """Davies-Bouldin index, lower is better; NaN unless there are 2 to n - 1 clusters."""
     points, labels = np.asarray(points), np.asarray(labels)
     if not 2 <= len(np.unique(labels)) < len(points):
         return math.nan
@@ -55,11 +55,11 @@ def k_error(labels_true: ArrayLike, labels: ArrayLike) -> int:
 
 
 def gaussian_log_likelihood(points: ArrayLike, labels: ArrayLike) -> float:
-    """Mean log-likelihood per point of the diagonal mixture that the labels imply.
+    """Mean log-likelihood per point of the diagonal mixture estimated from the labels.
 
-    Weights, means and variances are the maximum-likelihood estimates from the hard labels. The
-    variances have a pseudo-point of the pooled variance each, so that a cluster of one point does
-    not make the likelihood infinite.
+    Weights, means and variances are the maximum-likelihood estimates from the hard labels. Each
+    variance includes one pseudo-observation of the pooled variance, so that a cluster of one point
+    does not make the likelihood infinite.
     """
     _, numbered = np.unique(np.asarray(labels), return_inverse=True)
     member = torch.from_numpy(numbered)

@@ -1,4 +1,4 @@
-"""Pictures of a clustering. They are figures to save or show, no window is ever opened."""
+"""Plots of a clustering, as matplotlib figures to save or show; no window is opened."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from coterie.frames.plain import fit_columns
+from coterie.frames.plain import fit_plain
 from coterie.inference.result import NOISE, Clustering, Step
 from coterie.palette import FAINT, INK, PALETTE, PAPER, TAKEN, colour_of, shape_of
 
@@ -29,7 +29,7 @@ MAX_NAMED = 12
 
 
 class View(NamedTuple):
-    """Points as they are drawn: plane (n, 2), what the axes are called, the indices that show."""
+    """Points as drawn: plane (n, 2), the names of the axes, the indices shown."""
 
     plane: NDArray[np.float64]
     axes: tuple[str, str]
@@ -39,9 +39,9 @@ class View(NamedTuple):
 def plot_clusters(
     points: ArrayLike, clustering: Clustering, *, names: Sequence[str] | None = None
 ) -> Figure:
-    """The points (n, d) in the colours of their clusters; the surer the membership, the stronger.
+    """Plot the points (n, d) in the colours of their clusters, more opaque for higher confidence.
 
-    names: what the d columns are called.
+    names: of the d columns.
     """
     view = _view(points, clustering, names)
     figure = Figure(figsize=(7.2, 5.0), dpi=150, layout="constrained")
@@ -65,11 +65,11 @@ def plot_clusters(
 def plot_steps(
     points: ArrayLike, clustering: Clustering, *, names: Sequence[str] | None = None
 ) -> Figure:
-    """The clusters of the points (n, d) appearing one after another, and what came of them.
+    """Plot the steps in which the clusters of the points (n, d) were found.
 
-    Each panel is a step: points that were taken before are small and grey, points on offer are
-    filled by their membership probability, points that joined stand out. The last panel is the
-    final clustering. names: what the d columns are called.
+    Each panel is a step: points of earlier clusters are small and grey, remaining points are
+    shaded by their membership probability, and points that join are highlighted. The last panel
+    is the final clustering. names: of the d columns.
     """
     view = _view(points, clustering, names)
     numbers = _telling_steps(clustering.steps)
@@ -130,17 +130,17 @@ def _view(points: ArrayLike, clustering: Clustering, names: Sequence[str] | None
     if n_points > MAX_POINTS:
         shown = np.sort(generator.choice(n_points, MAX_POINTS, replace=False))
     if n_columns > 2:
-        plane = fit_columns(points, 2)(points).astype(np.float64)
+        plane = fit_plain(points, 2)(points).astype(np.float64)
         return View(plane, ("first principal component", "second principal component"), shown)
     titles = tuple(names) if names is not None else ("first column", "second column")[:n_columns]
-    if n_columns == 1:  # spread at random, so that equal values do not hide each other
+    if n_columns == 1:  # random heights, so that equal values do not overlap
         height = generator.uniform(-1, 1, n_points)
         return View(np.column_stack([points, height]), (titles[0], ""), shown)
     return View(points, (titles[0], titles[1]), shown)
 
 
 def _telling_steps(steps: Sequence[Step]) -> set[int]:
-    """The steps that get a panel: all of them or, of many, those that took the most points."""
+    """The steps that get a panel: all, or those that took the most points."""
     claims = [len(step.claimed) for step in steps]
     return {int(number) for number in np.argsort(claims, kind="stable")[::-1][: MAX_PANELS - 1]}
 
@@ -202,7 +202,7 @@ def _dress(axes: Axes, view: View) -> None:
 
 
 def _show_lowest_ticks(panels: NDArray[np.object_], used: int) -> None:
-    """Number the x axis of the lowest panel of each column, where the last row is not full."""
+    """Label the x axis of the lowest panel of each column, also if the last row is not full."""
     columns = panels.shape[1]
     for number, axes in enumerate(panels.flat[:used]):
         if number + columns >= used:
@@ -235,8 +235,8 @@ def _step_handles() -> list[Line2D]:
     first = PALETTE[0]
     return [
         _handle("joins", "o", first, _darker(first)),
-        _handle("on offer, half likely", "o", _halfway(first), FAINT),
-        _handle("on offer, unlikely", "o", "white", FAINT),
+        _handle("remains, probability 0.5", "o", _halfway(first), FAINT),
+        _handle("remains, probability 0", "o", "white", FAINT),
         _handle("taken before", ".", TAKEN),
     ]
 
@@ -255,7 +255,7 @@ def _handle(label: str, marker: str, face: str, edge: str = "none") -> Line2D:
 
 
 def _omission(clustering: Clustering, view: View) -> str | None:
-    """What the picture leaves out, in words."""
+    """A note on steps and points that are not shown."""
     parts = []
     if len(clustering.steps) >= MAX_PANELS:
         parts.append(f"the {MAX_PANELS - 1} largest of {len(clustering.steps)} steps")
@@ -269,12 +269,12 @@ def _n_columns(panels: int) -> int:
 
 
 def _dot_size(n_points: int, largest: float) -> float:
-    """The area of a dot: smaller where there are many, so that dense parts keep their shape."""
+    """The area of a dot, smaller for many points, so that dense parts keep their shape."""
     return float(np.clip(largest * np.sqrt(200 / n_points), 1.5, largest))
 
 
 def _halfway(colour: str) -> str:
-    """Between white and a colour, like a point that is as likely as not."""
+    """Between white and a colour, as for a point of probability 0.5."""
     return _mix(colour, "white", 0.5)
 
 

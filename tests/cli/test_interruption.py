@@ -16,6 +16,8 @@ from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.trainer import CHECKPOINT, train
 from coterie.weights.format import load_tensors
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
+
 TINY = Recipe(
     name="tiny",
     system="dac",
@@ -39,19 +41,12 @@ class PressAt:
     def __init__(self, *steps):
         self.steps, self.done = steps, []
 
-    def before_step(self, step, optimizer):
+    def before_step(self, step, optimizers):
         for _ in range(self.steps.count(step + 1)):
             os.kill(os.getpid(), signal.SIGINT)
 
     def on_step(self, progress):
         self.done.append(progress.step)
-
-
-@pytest.fixture(autouse=True)
-def handler_is_restored():
-    before = signal.getsignal(signal.SIGINT)
-    yield
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def interrupted(folder, *steps):

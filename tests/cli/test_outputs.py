@@ -26,10 +26,10 @@ def refusal(table, capsys):
 
 
 def test_outputs_that_cannot_be_are_refused(refusal, table, tmp_path):
-    assert "the input itself" in refusal(labels=table)
+    assert "the input file" in refusal(labels=table)
     assert "is a folder; name a file" in refusal(labels=tmp_path)
-    assert "a picture ends in" in refusal(picture=Path("p.txt"))
-    assert "a report ends in .html" in refusal(report=Path("r.pdf"))
+    assert "a picture must end in" in refusal(picture=Path("p.txt"))
+    assert "a report must end in .html" in refusal(report=Path("r.pdf"))
 
 
 def test_outputs_of_different_names_are_fine(table, tmp_path):

@@ -48,7 +48,7 @@ def test_only_this_machine_may_come_unless_told_otherwise(asked):
     assert result.stderr == ""
     result = run("--port", "0", "--host", "0.0.0.0")
     assert asked["address"][0] == "0.0.0.0"
-    assert "everybody" in result.stderr
+    assert "anyone" in result.stderr
 
 
 def test_ctrl_c_is_how_it_ends(asked, monkeypatch):

@@ -7,7 +7,7 @@ RESULT = {
     "rows": 1000,
     "fitted_rows": 1000,
     "columns": ["x", "[red]y"],
-    "left_out": [{"name": "", "reason": "row numbers without a name"}],
+    "left_out": [{"name": "", "reason": "unnamed row numbers"}],
     "weights": "mine",
     "n_clusters": 2,
     "clusters": [
@@ -41,7 +41,7 @@ def test_what_was_found_is_said_as_it_is_called(capsys):
         "2 clusters in t.csv",
         "rows      1,000",
         "columns   x, [red]y",
-        "left out  (no name): row numbers without a name",
+        "dropped   (no name): unnamed row numbers",
     ]
     assert lines[-2:] == ["report    r.html", "note      mind [b]this[/b]"]
 
@@ -57,8 +57,8 @@ def test_a_cluster_of_the_sample_may_have_no_row_in_the_file(capsys):
         ({"n_clusters": 1}, "1 cluster in t.csv"),
         ({"file": "-"}, "2 clusters in standard input"),
         ({"fitted_rows": 10}, "rows      1,000, clusters found on a sample of 10"),
-        ({"noise": 1}, "noise     1 row that no cluster wants, 0.1%: cluster -1"),
-        ({"noise": 20}, "noise     20 rows that no cluster wants, 2.0%: cluster -1"),
+        ({"noise": 1}, "noise     1 outlier, 0.1%: cluster -1"),
+        ({"noise": 20}, "noise     20 outliers, 2.0%: cluster -1"),
         ({"mean_log_likelihood": -1.25}, "fit       mean log-likelihood -1.250 per row"),
     ],
 )

@@ -4,7 +4,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from coterie.cli.tables import Column, pieces, progress_bars, show_tables
+from coterie.cli.tables import ShownColumn, pieces, show_tables
 
 HEADER = ["method", "ARI", "seconds"]
 ROWS = [["DAC [red]", "0.98 ± 0.01", "0.1, 0.2"], ["k-means", "-0.50", ""]]
@@ -23,12 +23,12 @@ WIDE_ROWS = [["(1000, 4)", "DAC", *["0.983 ± 0.014"] * 6], ["", "k-means", *["0
     ],
 )
 def test_a_column_is_numeric_where_every_cell_starts_with_a_number(cells, numeric):
-    assert Column("name", cells).is_numeric == numeric
+    assert ShownColumn("name", cells).is_numeric == numeric
 
 
 def test_a_column_is_as_wide_as_its_widest_text_and_the_space_around():
-    assert Column("a long name", ["1", "22"]).width == len("a long name") + 3
-    assert Column("a", ["22", "漢字"]).width == 4 + 3  # two cells each
+    assert ShownColumn("a long name", ["1", "22"]).width == len("a long name") + 3
+    assert ShownColumn("a", ["22", "漢字"]).width == 4 + 3  # two cells each
 
 
 def test_a_table_that_fits_stays_whole():
@@ -86,27 +86,3 @@ def test_numbers_stand_on_the_right_and_names_on_the_left():
     assert header.index("method") == long.index("DAC") == short.index("k-means")
     end = long.index("0.98 ± 0.01") + len("0.98 ± 0.01")
     assert header.index("ARI") + len("ARI") == short.index("-0.50") + len("-0.50") == end
-
-
-def measure():
-    with progress_bars() as report:
-        for done in range(3):
-            report("ours [red]", done, 2)
-        report("peers", 1, 4)
-
-
-def test_progress_is_silent_where_nobody_watches(capsys):
-    measure()
-    assert capsys.readouterr() == ("", "")
-
-
-def test_progress_is_a_bar_for_each_name_on_stderr(capsys, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal
-    monkeypatch.setenv("TERM", "xterm")
-    measure()
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    last = captured.err.rsplit("ours [red]", 1)[1]
-    assert "2/2" in last
-    assert "peers" in last
-    assert "1/4" in last

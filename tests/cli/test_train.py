@@ -2,6 +2,7 @@ import json
 import os
 import signal
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from coterie.cli.app import app
+from coterie.data.folder import read_folder
 from coterie.data.priors.mog import MixtureOfGaussians
+from coterie.ood.texture import texture_limits
 from coterie.training import presets
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.trainer import CHECKPOINT, WEIGHTS
@@ -35,6 +38,8 @@ TINY = Recipe(
 @pytest.fixture(autouse=True)
 def only_tiny(monkeypatch, tmp_path):
     monkeypatch.setattr(presets, "PRESETS", {"tiny": TINY})
+    few = partial(texture_limits, n_sets=100)  # instead of 2,000 for a network of a few steps
+    monkeypatch.setattr("coterie.training.trainer.texture_limits", few)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LOCAL_RANK", raising=False)
     return tmp_path
@@ -82,7 +87,7 @@ def test_a_checkpoint_is_not_overwritten_by_accident(tmp_path):
     train("tiny", "--out", tmp_path)
     before = (tmp_path / CHECKPOINT).read_bytes(), (tmp_path / WEIGHTS).read_bytes()
     line = refused(train("tiny", "--out", tmp_path, "--seed", 1))
-    assert "is there already; add --resume" in line
+    assert "already exists; add --resume" in line
     assert ((tmp_path / CHECKPOINT).read_bytes(), (tmp_path / WEIGHTS).read_bytes()) == before
 
 
@@ -116,7 +121,7 @@ def test_a_checkpoint_of_another_recipe_is_refused_in_one_line(tmp_path):
 def test_devices_that_are_not_there_are_refused():
     arguments = ["train", "tiny", "--device", "cuda", "--devices", "512"]
     line = refused(CliRunner().invoke(app, arguments))
-    assert "CUDA devices asked for: 512; this machine has" in line
+    assert "CUDA devices requested: 512; available" in line
 
 
 def test_further_ranks_are_silent_and_keep_no_log(tmp_path, monkeypatch):
@@ -152,8 +157,9 @@ def test_own_tables_take_the_place_of_the_recipe_s_sets(tables, tmp_path):
     assert result.exit_code == 0, result.output
     weights = tmp_path / "runs" / "tiny-tables" / WEIGHTS
     _, card = load_system(weights)
-    assert card.columns == 4
-    assert card.scaling == "robust"
+    assert card.traits.columns == 4
+    assert card.traits.frame == "standard"
+    assert card.traits.cluster_scale == read_folder(tables, "side").cluster_scale()
     assert card.trained_on == "sets of tables: up to 2 clusters, 24 points, 4 columns"
     assert card.provenance["recipe"]["prior"]["name"] == "LabelledFolder"
     grouped = CliRunner().invoke(app, ["cluster", str(tables / "a.csv"), "--weights", str(weights)])
@@ -165,7 +171,7 @@ def test_own_tables_take_the_place_of_the_recipe_s_sets(tables, tmp_path):
     [
         (["--sets", "nowhere"], "no folder nowhere"),
         (["--sets", "tables"], "tables/a.csv has no column 'label'"),
-        (["--test-sets", "tables"], "--test-sets goes with --sets"),
+        (["--test-sets", "tables"], "--test-sets requires --sets"),
         (["--learning-rate", "nan"], "--learning-rate must be a number above zero, got nan"),
         (["--learning-rate", "0"], "--learning-rate must be a number above zero, got 0.0"),
         (["--start-from", "dac-mog2d"], "another network than recipe 'tiny' builds"),
@@ -191,7 +197,7 @@ def test_a_run_is_not_resumed_on_other_tables(tables):
 def test_without_a_checkpoint_resuming_begins_anew_and_says_so(tmp_path):
     result = train("tiny", "--resume")
     assert result.exit_code == 0, result.output
-    assert result.stderr == "coterie: no checkpoint in runs/tiny; training begins anew\n"
+    assert result.stderr == "coterie: no checkpoint in runs/tiny; training starts from scratch\n"
     assert (tmp_path / "runs" / "tiny" / WEIGHTS).is_file()
     assert train("tiny", "--resume").stderr == ""
 
@@ -201,15 +207,16 @@ def interrupt_during(monkeypatch, step):
     sample = Recipe.sample
     drawn = []
 
-    def pressing(recipe, generator):
+    def pressing(recipe, generator, clock):
         drawn.append(recipe)
         if len(drawn) == step:
             os.kill(os.getpid(), signal.SIGINT)
-        return sample(recipe, generator)
+        return sample(recipe, generator, clock)
 
     monkeypatch.setattr(Recipe, "sample", pressing)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_keeps_the_step_and_says_how_to_go_on(tmp_path, monkeypatch):
     train("tiny", "--out", tmp_path / "whole", "--seed", 3)
     with monkeypatch.context() as pressed:
@@ -218,7 +225,7 @@ def test_ctrl_c_keeps_the_step_and_says_how_to_go_on(tmp_path, monkeypatch):
     checkpoint = tmp_path / "parted" / CHECKPOINT
     again = f"coterie train tiny --out {tmp_path / 'parted'} --seed 3 --device cpu --resume"
     assert (result.exit_code, result.stdout) == (130, "")
-    assert result.stderr == f"coterie: interrupted; {checkpoint} is kept, go on with: {again}\n"
+    assert result.stderr == f"coterie: interrupted; saved {checkpoint}, continue with: {again}\n"
     assert load_tensors(checkpoint)[1]["step"] == 3
     assert not (tmp_path / "parted" / WEIGHTS).exists()
     result = CliRunner().invoke(app, again.split()[1:])
@@ -234,7 +241,7 @@ def test_ctrl_c_before_the_first_step_keeps_nothing_and_says_so(tmp_path, monkey
     monkeypatch.setattr("coterie.training.trainer.build", stop)
     result = train("tiny")
     assert result.exit_code == 130
-    expected = "coterie: interrupted before there was a checkpoint; nothing is kept\n"
+    expected = "coterie: interrupted before the first checkpoint; nothing was saved\n"
     assert result.stderr == expected
 
 
@@ -279,7 +286,7 @@ def test_training_starts_from_weights_and_keeps_their_network(tables, tmp_path):
     assert card.settings == load_system(before)[1].settings  # of two columns, not of four
     assert card.provenance["recipe"]["start_from"] == str(before)
     assert card.trained_on == "sets of tables: up to 2 clusters, 24 points, 2 columns"
-    assert card.scaling == "robust"
+    assert card.traits.frame == "standard"
     # One step of Adam moves a weight by the learning rate at most; a fresh network is far away.
     furthest = max(
         (one - other).abs().max()
@@ -300,6 +307,6 @@ def test_sorted_images_are_sets_too(tmp_path):
     result = train("tiny", "--sets", tmp_path / "images", "--test-sets", tmp_path / "images")
     assert result.exit_code == 0, result.output
     weights = tmp_path / "runs" / "tiny-images" / WEIGHTS
-    assert load_system(weights)[1].columns == 16
+    assert load_system(weights)[1].traits.columns == 16
     command = ["cluster", str(tmp_path / "images"), "--weights", str(weights)]
     assert CliRunner().invoke(app, command).exit_code == 0

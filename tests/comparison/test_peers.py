@@ -9,7 +9,6 @@ from coterie.comparison.peers import (
     kmeans_silhouette,
     peers,
     standardised,
-    told_k,
 )
 from coterie.metrics import ari
 
@@ -26,7 +25,6 @@ def blobs(seed=0, size=60, scale=0.25):
 ALL_PEERS = (
     *peers(K_LIMIT),
     *map(standardised, peers(K_LIMIT, ALL_COVARIANCES)),
-    told_k(len(CENTRES)),
 )
 
 
@@ -90,13 +88,6 @@ def test_a_mixture_that_cannot_be_fitted_is_no_candidate(monkeypatch):
 
     monkeypatch.setattr("coterie.comparison.peers.GaussianMixture", Collapsing)
     assert len(np.unique(gaussian_mixture_bic(points, 5))) == 2
-
-
-def test_spectral_clustering_follows_shapes():
-    angle = np.linspace(0, 2 * np.pi, 150, endpoint=False)
-    ring = np.stack([np.cos(angle), np.sin(angle)], 1)
-    points = np.concatenate([ring, 3 * ring]).astype(np.float32)
-    assert ari(np.repeat([0, 1], 150), told_k(2).cluster(points).labels) == 1
 
 
 def test_kmeans_never_says_one_cluster():

@@ -20,7 +20,7 @@ def test_single_is_one_set_of_valid_points():
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"points": POINTS[0]}, r"points must be \(B, N, D\), got shape \(5, 2\)"),
+        ({"points": POINTS[0]}, r"points must be \(B, N, D\), or .* got shape \(5, 2\)"),
         ({"mask": MASK[:, :4]}, r"mask must be \(B, N\) = \(2, 5\), got \(2, 4\)"),
         ({"mask": MASK.float()}, r"mask must be boolean, got torch.float32"),
         ({"labels": torch.zeros(2, 4, dtype=torch.int64)}, r"labels must be \(B, N\)"),
@@ -105,3 +105,23 @@ def test_one_compaction_after_another_is_that_of_both(first, fewer):
     values = torch.arange(10.0).view(2, 5)
     assert torch.equal(twice.scatter(twice.take(values)), once.scatter(once.take(values)))
     assert torch.equal(twice.scatter(twice.take(values)), torch.where(mask, values, -torch.inf))
+
+
+def test_sets_hold_items_of_any_shape():
+    images = torch.arange(2 * 5 * 3 * 4 * 4, dtype=torch.uint8).view(2, 5, 3, 4, 4)
+    batch = SetBatch(images, MASK, torch.zeros(2, 5, dtype=torch.int64))
+    assert SetBatch.single(images[0]).points.shape == (1, 5, 3, 4, 4)
+    assert batch.to("cpu").points.shape == images.shape
+    assert batch.keep(MASK).points is images
+    left = compact(MASK)
+    taken = left.take(images)
+    assert taken.shape == (2, 3, 3, 4, 4)
+    assert taken.dtype == torch.uint8
+    for b in range(2):
+        assert torch.equal(taken[b, left.mask[b]], images[b, MASK[b]])
+
+
+def test_numbers_and_vectors_are_taken_as_items_of_no_and_one_axis():
+    left = compact(MASK)
+    flat = POINTS.flatten(2)[..., 0]
+    assert torch.equal(left.take(flat), left.take(POINTS)[..., 0])

@@ -7,7 +7,7 @@ from PIL import Image
 from coterie.data.folder import LabelledFolder, choose_clusters, choose_rows, read_folder
 from coterie.data.labelled_sets import read_tables
 from coterie.data.tables.table import SourceError
-from coterie.frames.plain import fit_columns
+from coterie.frames.fitting import fit_frame
 
 
 def generator(seed=0):
@@ -75,7 +75,7 @@ def test_a_set_stands_in_the_frame_that_later_users_get(tmp_path):
     points = random.normal(size=(50, 2)) * [3, 400] + [7, -90]
     write(tmp_path / "a.csv", points, np.zeros(50, int))
     batch = LabelledFolder(**{**vars(read_folder(tmp_path)), "n_max": 500}).sample(1, generator())
-    in_use = fit_columns(points, 2, "robust")(points)
+    in_use = fit_frame(points, 2, "standard")(points)
     drawn = batch.points[0, batch.mask[0]].numpy()
     assert len(drawn) == 50  # n_max is beyond the table, so that every row is drawn
     by_first = [each[np.argsort(each[:, 0])] for each in (drawn, in_use)]
@@ -103,7 +103,7 @@ def test_a_folder_that_changed_is_not_mistaken_for_the_old_one(folder):
     before = read_folder(folder)
     write(folder / "c.csv", np.zeros((5, 2)), list("abcde"))
     assert read_folder(folder).digest != before.digest
-    with pytest.raises(ValueError, match="holds other tables"):
+    with pytest.raises(ValueError, match="has changed since"):
         before.sample(1, generator())
 
 
@@ -122,7 +122,7 @@ def test_of_wide_tables_the_first_axes_are_drawn_that_later_users_get(tmp_path):
     for columns in (2, 16):
         drawn = LabelledFolder(**{**vars(prior), "n_max": 500, "columns": columns})
         batch = drawn.sample(1, generator())
-        in_use = fit_columns(points, columns, "robust")(points)
+        in_use = fit_frame(points, columns, "standard")(points)
         found = batch.points[0, batch.mask[0]].numpy()
         by_first = [each[np.argsort(each[:, 0])] for each in (found, in_use)]
         np.testing.assert_allclose(*by_first, atol=2e-2)
@@ -175,7 +175,7 @@ def test_sets_of_images_hold_images_with_their_kind(tmp_path):
 @pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir()])
 def test_a_folder_without_tables_is_refused(tmp_path, make):
     make(tmp_path / "empty")
-    with pytest.raises(ValueError, match=r"no folder|holds no tables"):
+    with pytest.raises(ValueError, match=r"no folder|contains no tables"):
         read_folder(tmp_path / "empty")
 
 
@@ -190,13 +190,13 @@ def test_gaps_are_filled_as_in_use_and_said(tmp_path):
     with pytest.warns(UserWarning, match="missing values") as caught:
         before = read_folder(tmp_path)
     assert [str(each.message) for each in caught] == [
-        f"{tmp_path / 'b.csv'}: columns left out: 'who' (text, 'me' in row 1);"
+        f"{tmp_path / 'b.csv'}: columns dropped: 'who' (text, 'me' in row 1);"
         " missing values filled with the median: 'x' (1 value)"
     ]
     assert caught[0].filename == __file__
     assert read_tables(tmp_path, "label")[1].points.tolist() == [[1], [4], [4], [9]]
     (tmp_path / "c.csv").write_text("x,label\n1,a\n,b\n")
-    with pytest.warns(UserWarning, match=r"and something of the kind in 1 more"):
+    with pytest.warns(UserWarning, match=r"and similar changes in 1 more"):
         assert read_folder(tmp_path).digest != before.digest
     assert before.folder == str(tmp_path)  # drawing reads the tables again, and says no more
 

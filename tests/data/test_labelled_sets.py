@@ -41,7 +41,7 @@ def test_a_folder_may_hold_several_sets_of_images_and_tables(tmp_path):
 def test_pictures_beside_tables_are_no_set(tmp_path):
     (tmp_path / "a.csv").write_text("x,label\n1,u\n2,v\n")
     draw(tmp_path / "plots", 2)
-    with pytest.raises(ValueError, match="holds tables, and images in plots"):
+    with pytest.raises(ValueError, match="contains both tables and images \\(in plots"):
         read_tables(tmp_path, "label")
 
 
@@ -81,7 +81,7 @@ def test_another_image_is_another_digest(tmp_path):
 
 def test_images_that_nobody_has_sorted_are_refused(tmp_path):
     draw(tmp_path / "pictures", 3)
-    with pytest.raises(ValueError, match=r"no tables .* and no folders of images, one for each"):
+    with pytest.raises(ValueError, match=r"no tables .* and no folders of images, one per"):
         read_tables(tmp_path / "pictures", "label")
 
 

@@ -35,10 +35,10 @@ def weights(tmp_path_factory):
     return {name: folder / f"{name}.safetensors" for name in NETWORKS}
 
 
-@pytest.mark.parametrize("consolidate", [True, False])
+@pytest.mark.parametrize("ending", ["auto", "network"])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_fit_predict_is_fit_and_predict(weights, blobs, name, consolidate):
-    model = AMCP(weights[name], consolidate=consolidate)
+def test_fit_predict_is_fit_and_predict(weights, blobs, name, ending):
+    model = AMCP(weights[name], ending=ending)
     labels = model.fit_predict(blobs.points)
     assert np.array_equal(labels, model.predict(blobs.points))
     assert np.allclose(model.predict_proba(blobs.points), model.probabilities_)
@@ -55,7 +55,7 @@ def test_trace_holds_what_each_step_claimed(weights, blobs, name):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_order_of_the_rows_is_no_matter(weights, blobs, name):
     order = np.random.default_rng(0).permutation(len(blobs.points))
-    model = AMCP(weights[name], consolidate=False)
+    model = AMCP(weights[name], ending="network")
     labels, probabilities = model.fit_predict(blobs.points), model.probabilities_
     assert np.array_equal(model.fit_predict(blobs.points[order]), labels[order])
     assert np.allclose(model.probabilities_, probabilities[order], atol=1e-5)
@@ -63,14 +63,14 @@ def test_the_order_of_the_rows_is_no_matter(weights, blobs, name):
 
 @pytest.mark.parametrize("name", ["column", "anchored"])
 def test_em_steps_can_be_changed(weights, blobs, name):
-    model = AMCP(weights[name], consolidate=False)
+    model = AMCP(weights[name], ending="network")
     before = model.fit(blobs.points).trace_[0].probabilities
     after = model.set_params(n_em_steps=5).fit(blobs.points).trace_[0].probabilities
     assert not np.array_equal(before, after)
 
 
 def test_the_e_step_can_be_changed_where_the_weights_serve_it(weights, blobs):
-    model = AMCP(weights["regular"], consolidate=False)
+    model = AMCP(weights["regular"], ending="network")
     before = model.fit(blobs.points).trace_[0].probabilities
     after = model.set_params(e_step="ot").fit(blobs.points).trace_[0].probabilities
     assert not np.array_equal(before, after)
@@ -79,11 +79,10 @@ def test_the_e_step_can_be_changed_where_the_weights_serve_it(weights, blobs):
 
 
 @pytest.mark.parametrize("name", ["once", "anchored"])
-def test_updating_previous_clusters_takes_none_back(weights, blobs, name):
+def test_re_estimated_clusters_all_stay(weights, blobs, name):
     # The likelihood of the re-estimated mixture, without a removal, is at least the network's own.
-    settings = {"consolidate": False}
-    raw = AMCP(weights[name], **settings).fit(blobs.points)
-    updated = AMCP(weights[name], update_previous=True, **settings).fit(blobs.points)
+    raw = AMCP(weights[name], ending="network").fit(blobs.points)
+    updated = AMCP(weights[name], ending="em").fit(blobs.points)
     assert updated.clustering_.log_likelihood > raw.clustering_.log_likelihood
     assert len(updated.trace_) == len(raw.trace_)
 
@@ -109,7 +108,7 @@ def test_weights_choose_their_estimator(weights, blobs):
 
 def test_sampled_partitions_follow_the_memberships(blobs):
     points = np.concatenate([blobs.points, blobs.points * 0.1])  # the second half is crowded
-    model = DAC(consolidate=False).fit(points)
+    model = DAC(ending="network").fit(points)
     draws = model.sample_partitions(4000, random_state=0)
     assert draws.shape == (4000, len(points))
     frequency = (draws[..., None] == np.arange(model.n_clusters_)).mean(0)

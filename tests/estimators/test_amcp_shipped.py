@@ -13,6 +13,7 @@ import coterie
 from coterie.estimators.amcp import AMCP
 from coterie.estimators.registry import DEFAULT, clusterer
 from coterie.inference.assignment import apply_labels
+from coterie.inference.endings import choose_ending
 from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.replay import ReplayRule
@@ -23,7 +24,7 @@ from coterie.weights.catalogue import models, open_model
 CENTRES = np.array([[-4.0, -2.0], [4.0, -2.0], [0.0, 5.0], [0.5, 0.5]])
 SHIPPED = [model.name for model in models() if model.card.system == "amcp"]
 SPECIALISTS = [name for name in SHIPPED if not name.startswith(DEFAULT)]
-BOTH = pytest.mark.parametrize("consolidate", [True, False])
+BOTH = pytest.mark.parametrize("ending", ["consolidate", "network"])
 
 
 def easy(k: int, seed: int = 0):
@@ -34,7 +35,7 @@ def easy(k: int, seed: int = 0):
 
 
 @pytest.mark.filterwarnings("ignore:the network reads:UserWarning")
-@parametrize_with_checks([AMCP(), AMCP("amcp-mog2d"), AMCP("amcp-mog2d", consolidate=False)])
+@parametrize_with_checks([AMCP(), AMCP("amcp-mog2d", ending="network")])
 @pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
@@ -48,27 +49,28 @@ def test_the_default_is_a_shipped_model():
 
 @BOTH
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
-def test_finds_the_clusters_of_an_easy_set(k, consolidate):
+def test_finds_the_clusters_of_an_easy_set(k, ending):
     points, labels = easy(k)
-    model = coterie.AMCP("amcp-mog2d", consolidate=consolidate).fit(points)
+    model = coterie.AMCP("amcp-mog2d", ending=ending).fit(points)
     assert model.n_clusters_ == len(model.trace_) == k
     assert ari(labels, model.labels_) == 1
     assert model.predict(CENTRES[:k]).tolist() == list(range(k))[::-1]  # the largest is first
 
 
 @pytest.mark.parametrize(
-    ("name", "consolidate", "n_seen"),
+    ("name", "ending", "n_seen"),
     [
-        ("amcp-mog2d", True, 128),
-        ("amcp-mog2d", False, 300),
-        ("amcp-mog2d-wide", True, 300),
-        ("amcp-warped2d", True, 300),
+        ("amcp-mog2d", "consolidate", 128),
+        ("amcp-mog2d", "em", 300),
+        ("amcp-mog2d", "network", 300),
+        ("amcp-mog2d-wide", "auto", 300),
+        ("amcp-warped2d", "auto", 300),
     ],
 )
-def test_a_network_that_only_proposes_takes_a_glance(name, consolidate, n_seen):
+def test_a_network_that_only_proposes_sees_some_of_the_rows(name, ending, n_seen):
     points, labels = easy(4)
     points, labels = points[:300], labels[:300]
-    model = coterie.AMCP(name, consolidate=consolidate).fit(points)
+    model = coterie.AMCP(name, ending=ending).fit(points)
     assert len(model.trace_[0].offered) == n_seen
     assert len(model.labels_) == len(points)
     if name == "amcp-mog2d":
@@ -87,9 +89,9 @@ def test_a_model_clusters_what_it_was_trained_on(name):
 
 
 RULES = {
-    "mixture": ("amcp-mog2d", True, MixtureRule),
-    "replay": ("amcp-mog2d", False, ReplayRule),
-    "replay without a density": ("amcp-warped2d", True, ReplayRule),
+    "mixture": ("amcp-mog2d", "consolidate", MixtureRule),
+    "replay": ("amcp-mog2d", "network", ReplayRule),
+    "replay without a density": ("amcp-warped2d", "auto", ReplayRule),
 }
 
 
@@ -102,9 +104,9 @@ def crowded():
 
 
 def in_chunks(kind: str, chunk_size: int):
-    weights, consolidate, _ = RULES[kind]
-    config = InferenceConfig(consolidate=consolidate, chunk_size=chunk_size)
-    system = open_model(weights)[0]
+    weights, ending, _ = RULES[kind]
+    system, card = open_model(weights)
+    config = InferenceConfig(choose_ending(ending, card.traits), chunk_size=chunk_size)
     return cluster_points(system, crowded(), config, np.random.RandomState(0))
 
 

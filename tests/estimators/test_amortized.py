@@ -1,6 +1,8 @@
 import tracemalloc
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,13 +18,13 @@ from coterie.weights.format import make_card, save_system
 COLUMNS = 8
 
 
-@pytest.fixture(scope="module", params=["none", "robust"])
-def scaling(request):
+@pytest.fixture(scope="module", params=["plain", "standard"])
+def frame(request):
     return request.param
 
 
 @pytest.fixture(scope="module")
-def weights(tmp_path_factory, scaling):
+def weights(tmp_path_factory, frame):
     """An untrained network of eight columns."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -32,7 +34,7 @@ def weights(tmp_path_factory, scaling):
             )
         )
     path = tmp_path_factory.mktemp("weights") / "eight.safetensors"
-    save_system(path, network, make_card(network, scaling=scaling))
+    save_system(path, network, make_card(network, frame=frame))
     return path
 
 
@@ -53,7 +55,7 @@ def memory() -> Iterator[Callable[[], int]]:
     tracemalloc.stop()
 
 
-@pytest.mark.parametrize("scaling", ["none"], indirect=True)
+@pytest.mark.parametrize("frame", ["plain"], indirect=True)
 def test_a_stored_table_is_never_copied_as_a_whole(weights, stored):
     model = AMCP(weights, context_size=500, random_state=0)
     half_a_copy = stored.size * 8 / 2
@@ -75,13 +77,13 @@ def test_a_stored_table_is_clustered_as_one_in_memory(weights, stored):
     assert (model.fit_predict(table) == labels).all()
 
 
-@pytest.mark.parametrize("scaling", ["robust"], indirect=True)
-@pytest.mark.parametrize("consolidate", [True, False])
+@pytest.mark.parametrize("frame", ["standard"], indirect=True)
+@pytest.mark.parametrize("ending", ["consolidate", "network"])
 @pytest.mark.parametrize("columns", [1, 3, COLUMNS])
-def test_robust_columns_may_be_shifted_scaled_and_moved(weights, columns, consolidate):
+def test_columns_in_the_standard_frame_may_be_shifted_scaled_and_moved(weights, columns, ending):
     random = np.random.default_rng(0)
     table = random.exponential(size=(200, columns)) + 4 * random.integers(0, 2, (200, 1))
-    model = AMCP(weights, consolidate=consolidate)
+    model = AMCP(weights, ending=ending)
     labels, probabilities = model.fit_predict(table), model.probabilities_
     other = 100 + table[:, ::-1] * random.uniform(0.01, 100, columns)
     assert (model.fit_predict(other) == labels).all()
@@ -90,8 +92,54 @@ def test_robust_columns_may_be_shifted_scaled_and_moved(weights, columns, consol
 
 
 def test_fits_share_the_network_that_labels_exactly(blobs):
-    first, second = (DAC(consolidate=False).fit(blobs.points)._rule.system for _ in range(2))
+    first, second = (DAC(ending="network").fit(blobs.points).fitted_.rule.system for _ in range(2))
     assert first is second
     assert first is open_model("dac-mog2d", dtype=torch.float64)[0]
-    assert first.membership_head.weight.dtype == torch.float64
-    assert open_model("dac-mog2d")[0].membership_head.weight.dtype == torch.float32
+    assert first.network.membership_head.weight.dtype == torch.float64
+    assert open_model("dac-mog2d")[0].network.membership_head.weight.dtype == torch.float32
+
+
+# Sorted tables
+
+
+@pytest.fixture(scope="module")
+def sampling(tmp_path_factory):
+    """A shipped network that finds its clusters on 60 rows."""
+    network, card = open_model("dac-mog2d")
+    path = tmp_path_factory.mktemp("weights") / "sampling.safetensors"
+    save_system(path, network, replace(card, context_size=60))
+    return path
+
+
+def calls_it_strange(model, table, **fit):
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        model.fit(table, **fit)
+    return any("their root mean square is" in str(each.message) for each in heard)
+
+
+ORDERS = {
+    "as they are": lambda rows: rows,
+    "backwards": lambda rows: rows[::-1],
+    "shuffled": lambda rows: np.random.default_rng(0).permutation(rows),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_rows_that_are_far_away_are_noticed_wherever_they_stand(sampling, blobs, order):
+    table = order(np.concatenate([blobs.points, 1e3 + blobs.points]))  # the first are familiar
+    assert calls_it_strange(DAC(sampling, random_state=0), table)
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_a_few_rows_that_are_far_away_do_not_make_a_table_strange(sampling, blobs, order):
+    far = 40 + blobs.points[:60]  # as many as the network sees, but one in fifty
+    table = order(np.concatenate([far, np.repeat(blobs.points, 10, axis=0)]))
+    assert calls_it_strange(DAC(sampling, random_state=0), far)
+    assert not calls_it_strange(DAC(sampling, random_state=0), table)
+
+
+def test_rows_that_weigh_nothing_do_not_make_a_table_strange(blobs):
+    table = np.concatenate([1e3 + blobs.points, blobs.points])
+    assert calls_it_strange(DAC(), table)
+    assert not calls_it_strange(DAC(), table, sample_weight=np.arange(600) >= 300)

@@ -16,51 +16,51 @@ from coterie.metrics import ari
 from coterie.weights.catalogue import find
 from coterie.weights.format import WeightsError, load_tensors, save_tensors
 
-BOTH = pytest.mark.parametrize("consolidate", [True, False])
+BOTH = pytest.mark.parametrize("ending", ["consolidate", "network"])
 
 
 @pytest.mark.filterwarnings("ignore:the network reads 2 columns:UserWarning")
-@parametrize_with_checks([DAC(), DAC(consolidate=False)])
+@parametrize_with_checks([DAC()])
 @pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")
 def test_scikit_learn_accepts_it(estimator, check):
     check(estimator)
 
 
 @BOTH
-def test_finds_the_blobs(blobs, consolidate):
-    model = DAC(consolidate=consolidate).fit(blobs.points)
+def test_finds_the_blobs(blobs, ending):
+    model = DAC(ending=ending).fit(blobs.points)
     assert model.n_clusters_ == 3
     assert np.bincount(model.labels_).tolist() == [150, 100, 50]
     assert ari(blobs.labels, model.labels_) == 1
 
 
 @BOTH
-def test_predict_repeats_fit(blobs, consolidate):
-    model = DAC(consolidate=consolidate).fit(blobs.points)
+def test_predict_repeats_fit(blobs, ending):
+    model = DAC(ending=ending).fit(blobs.points)
     assert (model.predict(blobs.points) == model.labels_).all()
-    assert (DAC(consolidate=consolidate).fit_predict(blobs.points) == model.labels_).all()
+    assert (DAC(ending=ending).fit_predict(blobs.points) == model.labels_).all()
     np.testing.assert_allclose(
         model.predict_proba(blobs.points), model.probabilities_, rtol=0, atol=1e-12
     )
 
 
 @BOTH
-def test_predict_labels_new_points(blobs, consolidate):
-    model = DAC(consolidate=consolidate).fit(blobs.points)
+def test_predict_labels_new_points(blobs, ending):
+    model = DAC(ending=ending).fit(blobs.points)
     assert model.predict([[-4.0, -2.0], [4.0, -2.0], [0.0, 5.0]]).tolist() == [0, 1, 2]
 
 
 @BOTH
-def test_permuting_the_rows_permutes_the_labels(blobs, consolidate):
+def test_permuting_the_rows_permutes_the_labels(blobs, ending):
     order = np.random.default_rng(0).permutation(300)
-    labels = DAC(consolidate=consolidate).fit_predict(blobs.points)
-    permuted = DAC(consolidate=consolidate).fit_predict(blobs.points[order])
+    labels = DAC(ending=ending).fit_predict(blobs.points)
+    permuted = DAC(ending=ending).fit_predict(blobs.points[order])
     assert (permuted == labels[order]).all()
 
 
 @BOTH
-def test_the_result_is_kept_as_a_clustering(blobs, consolidate):
-    model = DAC(consolidate=consolidate).fit(blobs.points)
+def test_the_result_is_kept_as_a_clustering(blobs, ending):
+    model = DAC(ending=ending).fit(blobs.points)
     assert model.clustering_.labels is model.labels_
     assert model.clustering_.warnings == ()
     assert len(model.clustering_.steps) == 3
@@ -68,14 +68,14 @@ def test_the_result_is_kept_as_a_clustering(blobs, consolidate):
 
 
 @BOTH
-def test_pickle_keeps_the_rule(blobs, consolidate):
-    model = DAC(consolidate=consolidate).fit(blobs.points)
+def test_pickle_keeps_the_rule(blobs, ending):
+    model = DAC(ending=ending).fit(blobs.points)
     again = pickle.loads(pickle.dumps(model))
     assert (again.predict_proba(blobs.points) == model.predict_proba(blobs.points)).all()
 
 
 def test_clone_keeps_the_settings_and_nothing_else(blobs):
-    settings = {"consolidate": False, "context_size": 50, "random_state": 3}
+    settings = {"ending": "network", "context_size": 50, "random_state": 3}
     copy = clone(DAC(**settings).fit(blobs.points))
     assert {name: copy.get_params()[name] for name in settings} == settings
     assert not hasattr(copy, "labels_")
@@ -104,15 +104,15 @@ def test_a_context_is_drawn_by_the_random_state(blobs):
 
 
 @BOTH
-def test_one_point_is_a_cluster(consolidate):
-    model = DAC(consolidate=consolidate).fit([[3.0, 4.0]])
+def test_one_point_is_a_cluster(ending):
+    model = DAC(ending=ending).fit([[3.0, 4.0]])
     assert model.labels_.tolist() == [0]
     assert model.probabilities_.tolist() == [[1.0]]
 
 
 @BOTH
-def test_equal_points_are_a_cluster(consolidate):
-    assert DAC(consolidate=consolidate).fit(np.full((40, 2), 1.5)).n_clusters_ == 1
+def test_equal_points_are_a_cluster(ending):
+    assert DAC(ending=ending).fit(np.full((40, 2), 1.5)).n_clusters_ == 1
 
 
 def test_one_column_is_enough(blobs):
@@ -238,14 +238,22 @@ def test_unknown_weights_are_refused_with_the_shipped_ones(blobs):
 
 def test_damaged_weights_are_refused(blobs, tmp_path):
     tensors, header = load_tensors(find("dac-mog2d"))
-    tensors["membership_head.bias"] *= np.nan
+    tensors["network.membership_head.bias"] *= np.nan
     save_tensors(tmp_path / "mine.safetensors", tensors, header)
     with pytest.raises(ValueError, match="weights are damaged"):
         DAC(tmp_path / "mine.safetensors").fit(blobs.points)
 
 
 @pytest.mark.parametrize(
-    "settings", [{"context_size": 0}, {"consolidate": "yes"}, {"weights": 3}, {"device": None}]
+    "settings",
+    [
+        {"context_size": 0},
+        {"ending": "yes"},
+        {"ending": None},
+        {"consolidate": "yes"},
+        {"weights": 3},
+        {"device": None},
+    ],
 )
 def test_settings_out_of_range_are_refused_by_name(blobs, settings):
     with pytest.raises(ValueError, match=f"The '{next(iter(settings))}' parameter of DAC"):

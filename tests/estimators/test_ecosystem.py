@@ -79,13 +79,13 @@ def test_columns_are_chosen_by_name(blobs):
 def test_a_grid_is_searched_without_a_truth(blobs):
     search = GridSearchCV(
         coterie.AMCP(),
-        {"weights": ["amcp-mog2d", "amcp-warped2d"], "consolidate": [True]},
+        {"weights": ["amcp-mog2d", "amcp-warped2d"], "ending": ["auto"]},
         scoring=silhouette,
         cv=2,
     )
     shuffled = np.random.default_rng(0).permutation(300)
     search.fit(blobs.points[shuffled])
-    assert set(search.best_params_) == {"weights", "consolidate"}
+    assert set(search.best_params_) == {"weights", "ending"}
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert ari(blobs.labels[shuffled], search.predict(blobs.points[shuffled])) > 0.95
 

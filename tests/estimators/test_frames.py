@@ -21,14 +21,14 @@ QUIET = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 @pytest.fixture(scope="module")
-def robust(tmp_path_factory):
-    """An untrained network that reads six columns in its own units."""
+def standard(tmp_path_factory):
+    """An untrained network that reads six columns in the standard frame."""
     settings = {"columns": 6, "width": 16, "read_width": 16, "heads": 2, "references": 4}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = build("amcp", {**settings, "encoder_blocks": 1})
-    path = tmp_path_factory.mktemp("weights") / "robust.safetensors"
-    save_system(path, network, make_card(network, scaling="robust"))
+    path = tmp_path_factory.mktemp("weights") / "standard.safetensors"
+    save_system(path, network, make_card(network, frame="standard"))
     return path
 
 
@@ -58,12 +58,12 @@ def test_missing_values_are_filled_with_a_warning(blobs, frame):
 
 
 @FRAMES
-def test_fit_says_what_it_made_of_the_columns(robust, people, frame):
-    with pytest.warns(UserWarning, match=r"^columns (encoded|left out)") as caught:
-        model = AMCP(robust).fit(frame(people))
+def test_fit_says_what_it_made_of_the_columns(standard, people, frame):
+    with pytest.warns(UserWarning, match=r"^columns (encoded|dropped)") as caught:
+        model = AMCP(standard).fit(frame(people))
     said = [str(each.message) for each in caught]
     assert "columns encoded as categories: 'town' (3 of them)" in said
-    assert "columns left out: 'name' (60 different values in 60 rows)" in said
+    assert "columns dropped: 'name' (60 different values in 60 rows)" in said
     assert model.feature_names_in_.tolist() == list(people)
     assert model.n_features_in_ == 4
     assert len(model.labels_) == 60
@@ -71,8 +71,8 @@ def test_fit_says_what_it_made_of_the_columns(robust, people, frame):
 
 @QUIET
 @FRAMES
-def test_predict_repeats_fit(robust, people, frame):
-    model = AMCP(robust)
+def test_predict_repeats_fit(standard, people, frame):
+    model = AMCP(standard)
     labels = model.fit_predict(frame(people))
     np.testing.assert_array_equal(model.predict(frame(people)), labels)
     again = pickle.loads(pickle.dumps(model))
@@ -81,9 +81,10 @@ def test_predict_repeats_fit(robust, people, frame):
 
 
 @QUIET
-def test_all_kinds_of_frames_give_the_same_clusters(robust, people):
+def test_all_kinds_of_frames_give_the_same_clusters(standard, people):
     first, *others = (
-        AMCP(robust).fit_predict(frame(people)) for frame in (pd.DataFrame, pl.DataFrame, pa.table)
+        AMCP(standard).fit_predict(frame(people))
+        for frame in (pd.DataFrame, pl.DataFrame, pa.table)
     )
     for other in others:
         np.testing.assert_array_equal(other, first)
@@ -91,25 +92,25 @@ def test_all_kinds_of_frames_give_the_same_clusters(robust, people):
 
 @QUIET
 @FRAMES
-def test_new_categories_are_told(robust, people, frame):
-    model = AMCP(robust).fit(frame(people))
+def test_new_categories_are_told(standard, people, frame):
+    model = AMCP(standard).fit(frame(people))
     people["town"][3] = "Paris"
-    with pytest.warns(UserWarning, match=r"not seen, in no category: 'town' \(1 value") as caught:
+    with pytest.warns(UserWarning, match=r"encoded as no category: 'town' \(1 value") as caught:
         model.predict(frame(people))
     assert caught[0].filename == __file__
 
 
 @QUIET
 @FRAMES
-def test_columns_in_another_order_are_refused(robust, people, frame):
-    model = AMCP(robust).fit(frame(people))
+def test_columns_in_another_order_are_refused(standard, people, frame):
+    model = AMCP(standard).fit(frame(people))
     with pytest.raises(ValueError, match="must be in the same order"):
         model.predict(frame(dict(reversed(people.items()))))
 
 
 @QUIET
-def test_an_array_cannot_stand_for_a_frame_with_categories(robust, people):
-    model = AMCP(robust).fit(pd.DataFrame(people))
+def test_an_array_cannot_stand_for_a_frame_with_categories(standard, people):
+    model = AMCP(standard).fit(pd.DataFrame(people))
     with pytest.raises(ValueError, match="columns that are not numbers: give one here too"):
         model.predict(np.zeros((3, 4)))
 
@@ -121,8 +122,8 @@ def test_an_array_can_stand_for_a_frame_of_numbers(blobs):
 
 
 @QUIET
-def test_the_encoding_of_an_earlier_fit_is_forgotten(robust, people, blobs):
-    model = AMCP(robust).fit(pd.DataFrame(people)).fit(blobs.points)
+def test_the_encoding_of_an_earlier_fit_is_forgotten(standard, people, blobs):
+    model = AMCP(standard).fit(pd.DataFrame(people)).fit(blobs.points)
     np.testing.assert_array_equal(model.predict(blobs.points), model.labels_)
 
 

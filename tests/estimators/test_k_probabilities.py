@@ -41,11 +41,11 @@ def test_two_clusters_in_one_another_are_believed_in_less():
 def test_nothing_is_computed_before_somebody_asks_and_nothing_twice(blobs, monkeypatch):
     asked = []
 
-    def counted(fitted):
-        asked.append(fitted)
+    def counted(record):
+        asked.append(record)
         return np.array([0.0, 1.0])
 
-    monkeypatch.setattr(base, "k_belief", counted)
+    monkeypatch.setattr(base, "k_probabilities", counted)
     model = coterie.AMCP("amcp-mog2d").fit(blobs.points)
     model.predict(blobs.points)
     assert len(asked) == 0
@@ -96,7 +96,7 @@ def test_of_a_sample_it_is_as_random_as_the_sample(blobs):
 def test_what_is_set_after_the_fit_changes_nothing(blobs):
     model = coterie.AMCP("amcp-mog2d").fit(blobs.points)
     belief = coterie.AMCP("amcp-mog2d").fit(blobs.points).k_probabilities_
-    model.set_params(weights="nowhere.safetensors", n_clusters=7, consolidate=False)
+    model.set_params(weights="nowhere.safetensors", n_clusters=7, ending="network")
     np.testing.assert_array_equal(model.k_probabilities_, belief)
 
 

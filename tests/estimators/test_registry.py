@@ -14,7 +14,7 @@ def test_one_call_gives_the_labels(blobs):
 
 
 def test_settings_are_those_of_the_estimator(blobs):
-    settings = {"consolidate": False, "context_size": 60, "random_state": 1}
+    settings = {"ending": "network", "context_size": 60, "random_state": 1}
     assert (cluster(blobs.points, **settings) == AMCP(**settings).fit_predict(blobs.points)).all()
 
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from coterie.frames.plain import MappedTable, fit_columns
-from coterie.frames.standard import fit_standard
+from coterie.frames.plain import fit_plain
 
 
 def table(rows: int, columns: int) -> np.ndarray:
@@ -11,33 +10,33 @@ def table(rows: int, columns: int) -> np.ndarray:
 
 def test_a_table_of_the_right_width_is_left_as_it_is():
     x = table(10, 3)
-    np.testing.assert_array_equal(fit_columns(x, 3)(x), x.astype(np.float32))
+    np.testing.assert_array_equal(fit_plain(x, 3)(x), x.astype(np.float32))
 
 
 def test_a_table_that_is_right_is_not_copied():
     x = table(10, 3).astype(np.float32)
     x.flags.writeable = False
-    assert fit_columns(x, 3)(x) is x
+    assert fit_plain(x, 3)(x) is x
 
 
 @pytest.mark.parametrize("other", [np.asfortranarray, lambda x: x[:, ::-1], np.float64])
 def test_another_layout_becomes_that_of_the_network(other):
     x = other(table(10, 3).astype(np.float32))
-    mapped = fit_columns(x, 3)(x)
+    mapped = fit_plain(x, 3)(x)
     assert mapped.flags.c_contiguous
     np.testing.assert_array_equal(mapped, x)
 
 
 def test_missing_columns_are_zero():
     x = table(10, 1)
-    mapped = fit_columns(x, 3)(x)
+    mapped = fit_plain(x, 3)(x)
     np.testing.assert_array_equal(mapped[:, :1], x.astype(np.float32))
     assert (mapped[:, 1:] == 0).all()
 
 
 def test_a_wide_table_becomes_its_principal_components():
     x = table(30, 5)
-    mapped = fit_columns(x, 2)(x)
+    mapped = fit_plain(x, 2)(x)
     left, singular, _ = np.linalg.svd(x - x.mean(0), full_matrices=False)
     # The sign of a component is arbitrary.
     np.testing.assert_allclose(abs(mapped), abs(left[:, :2] * singular[:2]), rtol=1e-4, atol=1e-5)
@@ -45,7 +44,7 @@ def test_a_wide_table_becomes_its_principal_components():
 
 def test_distances_survive_where_the_data_are_flat():
     flat = table(30, 2) @ np.random.default_rng(1).normal(size=(2, 6)) + 7.0
-    mapped = fit_columns(flat, 2)(flat)
+    mapped = fit_plain(flat, 2)(flat)
 
     def distances(x):
         return np.linalg.norm(x[:, None] - x, axis=-1)
@@ -55,52 +54,24 @@ def test_distances_survive_where_the_data_are_flat():
 
 def test_new_rows_take_the_way_of_the_old():
     x = table(30, 5)
-    columns = fit_columns(x, 2)
+    columns = fit_plain(x, 2)
     np.testing.assert_allclose(columns(x[4:9]), columns(x)[4:9], rtol=1e-5)
 
 
 @pytest.mark.parametrize("rows", [1, 2])
 def test_fewer_rows_than_components(rows):
     x = table(rows, 5)
-    mapped = fit_columns(x, 3)(x)
+    mapped = fit_plain(x, 3)(x)
     assert mapped.shape == (rows, 3)
     assert np.isfinite(mapped).all()
 
 
 def test_constant_columns_are_no_obstacle():
-    assert (fit_columns(np.ones((10, 5)), 2)(np.ones((10, 5))) == 0).all()
+    assert (fit_plain(np.ones((10, 5)), 2)(np.ones((10, 5))) == 0).all()
 
 
 @pytest.mark.parametrize("columns", [1, 2, 5])
 def test_the_network_reads_float32(columns):
-    mapped = fit_columns(table(10, columns), 2)(table(10, columns))
+    mapped = fit_plain(table(10, columns), 2)(table(10, columns))
     assert mapped.dtype == np.float32
     assert mapped.shape == (10, 2)
-
-
-def test_robust_scaling_is_the_standard_map():
-    x = table(30, 5)
-    np.testing.assert_array_equal(fit_columns(x, 3, "robust")(x), fit_standard(x, 3)(x))
-
-
-def test_an_unknown_scaling_is_refused():
-    with pytest.raises(ValueError, match="unknown scaling 'minmax'"):
-        fit_columns(table(30, 5), 3, "minmax")
-
-
-@pytest.mark.parametrize("scaling", ["none", "robust"])
-@pytest.mark.parametrize("columns", [1, 3, 5])
-@pytest.mark.parametrize("rows", [slice(4, 9), np.array([7, 2, 2])])
-def test_a_mapped_table_brings_the_rows_of_the_map(columns, rows, scaling):
-    x = table(30, columns)
-    whole = fit_columns(x, 3, scaling)
-    mapped = MappedTable(x, whole)
-    assert len(mapped) == 30
-    np.testing.assert_allclose(mapped[rows], whole(x)[rows], rtol=1e-5)
-
-
-def test_a_mapped_table_reads_only_what_is_asked_for():
-    x = table(30, 2)
-    mapped = MappedTable(x, fit_columns(x, 2))
-    x[9:] = np.nan
-    assert np.isfinite(mapped[:9]).all()

@@ -7,8 +7,8 @@ import torch
 from scipy.stats import ortho_group, skew
 
 from coterie.frames import standard
-from coterie.frames.standard import LIMIT, fit_standard, principal_axes, robust_moments
-from coterie.functional.canonical import onto_principal_axes, standardise
+from coterie.frames.standard import fit_standard, principal_axes, robust_moments
+from coterie.functional.canonical import FARTHEST, onto_principal_axes, standardise
 
 
 def table(rows: int, columns: int, seed: int = 0) -> np.ndarray:
@@ -88,10 +88,10 @@ def test_the_first_axis_is_the_unit():
 def test_far_points_are_held_within_the_limit():
     x = np.random.default_rng(0).normal(size=(2000, 2))
     columns = fit_standard(x, 2)
-    assert abs(columns(x)).max() < LIMIT
+    assert abs(columns(x)).max() < FARTHEST
     far, farther = columns(1e6 * x[:1]), columns(1e12 * x[:1])
     np.testing.assert_array_equal(far, farther)
-    assert 10 < abs(far).max() <= LIMIT
+    assert 10 < abs(far).max() <= FARTHEST
 
 
 def test_a_column_that_hardly_varies_does_not_drown_the_others():

@@ -30,12 +30,12 @@ def test_every_kind_of_column(frame):
     assert encoding.groups.tolist() == [-1, 1, 1, 2]
     assert encoding.notes == (
         "columns encoded as categories: 'town' (2 of them)",
-        "columns left out: 'name' (6 different values in 6 rows),"
+        "columns dropped: 'name' (6 different values in 6 rows),"
         " 'born' (dates; turn them into numbers to use them)",
     )
     assert notes == (
         "missing values filled with the median: 'age' (1 value)",
-        "missing values that belong to no category: 'town' (1 value)",
+        "missing values encoded as no category: 'town' (1 value)",
     )
     assert table[:, 0].tolist() == [30, 40, 50, 40, 90, 10]
     assert (table[:, 1:3] > 0).tolist() == [
@@ -89,7 +89,7 @@ def test_columns_that_cannot_tell_clusters_apart_are_left_out(values, reason):
     encoding = fit_encoding(pd.DataFrame({"x": np.arange(100.0), "odd": values}))
     assert encoding.names == ("x",)
     (note,) = encoding.notes
-    assert note.startswith(f"columns left out: 'odd' ({reason}")
+    assert note.startswith(f"columns dropped: 'odd' ({reason}")
 
 
 def test_as_many_categories_as_allowed_are_encoded():
@@ -107,7 +107,7 @@ def test_one_category_beside_gaps_says_something():
 
 
 def test_a_frame_without_a_column_to_use_is_refused_with_the_reasons():
-    with pytest.raises(ValueError, match=r"no column to cluster by; .*'name' \(2 different"):
+    with pytest.raises(ValueError, match=r"no usable column; .*'name' \(2 different"):
         fit_encoding(pd.DataFrame({"name": ["a", "b"]}))
 
 
@@ -124,7 +124,7 @@ def test_values_that_are_new_belong_to_no_category():
     table, notes = encoding(pd.DataFrame({"c": ["z", "a", "y"], "x": [1.0, None, 3]}))
     assert (table[:, :2] > 0).tolist() == [[False, False], [True, False], [False, False]]
     assert notes == (
-        "values that fit has not seen, in no category: 'c' (2 values)",
+        "values not present in fit, encoded as no category: 'c' (2 values)",
         "missing values filled with the median: 'x' (1 value)",
     )
     assert table[1, 2] == 2.5

@@ -229,3 +229,17 @@ def test_columns_that_never_vary_leave_the_first_axes_finite():
     first = onto_first_axes(points, torch.ones(1, 50, dtype=torch.bool), 4)
     assert first.isfinite().all()
     assert not first[..., 1:].abs().gt(1e-5).any()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_empty_columns_beside_the_others_change_nothing(dtype):
+    # Fewer columns than axes are looked for: round-off must not become axes.
+    points, mask = skewed_sets()
+    points = standardise(points, mask).to(dtype)
+    among_many = torch.nn.functional.pad(points, (10, 24))
+    found = onto_first_axes(among_many, mask, 6)
+    expected = onto_principal_axes(points, mask)
+    torch.testing.assert_close(found[mask], expected[mask], rtol=0, atol=2e-3)
+    more = onto_first_axes(among_many, mask, 12)[mask]
+    torch.testing.assert_close(more[:, :6], expected[mask], rtol=0, atol=2e-3)
+    assert more[:, 6:].abs().max() < 1e-3

@@ -20,9 +20,9 @@ from coterie.functional.diffusion import (
     Ground,
     Walks,
     choose_landmarks,
-    forget,
+    drop_walks,
     local_unit,
-    n_news,
+    n_landmark_features,
     n_scales,
     nearness,
     reach,
@@ -154,8 +154,8 @@ def test_walks_are_the_powers_of_one_step(n_landmarks):
     torch.testing.assert_close(ground.unit[0, there], torch.from_numpy(units[1]), **EXACT)
     means = [torch.from_numpy(powers[scale]) @ points for scale in CARRIED]
     news = torch.cat([torch.from_numpy(units[1]).log()[:, None], *means], -1)
-    assert news.shape[1] == n_news(2, leaps=False)
-    torch.testing.assert_close(ground.news[0, there], news, **EXACT)
+    assert news.shape[1] == n_landmark_features(2, leaps=False)
+    torch.testing.assert_close(ground.features[0, there], news, **EXACT)
 
 
 def test_nothing_leads_to_a_missing_landmark_or_away_from_it():
@@ -164,7 +164,7 @@ def test_nothing_leads_to_a_missing_landmark_or_away_from_it():
     assert not walks.ends[:, :, 5:].any()
     assert not walks.ends[:, :, :, 5:].any()
     assert not walks.degree[:, 5:].any()
-    assert not ground.news[:, 5:].any()
+    assert not ground.features[:, 5:].any()
     assert ground.unit[:, 5:].isinf().all()
     assert not reach(points, ground)[:, :, 5:].any()
 
@@ -261,7 +261,7 @@ def test_walks_that_have_forgotten_say_nothing():
     near = reach(points, ground)
     weights = (torch.arange(200) == 3).double().expand(2, 1, -1)
     heard, whole = (
-        nearness(near, walk_from(weights, near, each)) for each in (forget(walks, which), walks)
+        nearness(near, walk_from(weights, near, each)) for each in (drop_walks(walks, which), walks)
     )
     torch.testing.assert_close(heard[0], torch.zeros_like(heard[0]), rtol=0, atol=2 * SMALLEST)
     assert torch.equal(heard[1], whole[1])
@@ -311,7 +311,7 @@ def test_odd_sets_give_finite_numbers(points, valid, dtype):
     heard = hear(points, mask, 8, torch.tensor([2 % len(valid)]))
     assert heard.nearness.isfinite().all()
     assert all(part.isfinite().all() for part in heard.walks)
-    assert heard.ground.news.isfinite().all()
+    assert heard.ground.features.isfinite().all()
     assert reach(points, heard.ground).isfinite().all()
 
 

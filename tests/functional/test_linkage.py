@@ -111,7 +111,7 @@ def test_leaps_are_told_of_how_many_are_in_reach():
         [torch.randn(90, 2, generator=seeded()), 50 + torch.randn(30, 2, generator=seeded(1))]
     )[None]
     ground = survey(points, torch.ones(1, 120, dtype=torch.bool), 120, leaps=True).ground
-    crowds = ground.news[0, :, -len(LEAPS) :].exp()
+    crowds = ground.features[0, :, -len(LEAPS) :].exp()
     in_large = (ground.landmarks[0, :, 0] < 25).nonzero()[:, 0]
     in_small = (ground.landmarks[0, :, 0] > 25).nonzero()[:, 0]
     assert crowds[in_large, -1].median() == pytest.approx(0.75, abs=0.05)

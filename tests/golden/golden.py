@@ -21,11 +21,13 @@ STORED = Path(__file__).with_name("answers.npz")
 AMCP_ENDINGS: dict[str, dict[str, Any]] = {
     "consolidated": {},
     "traced": {"whole_trace": True},
-    "reestimated": {"consolidate": False, "update_previous": True},
-    "network": {"consolidate": False},
-    "first-look": {"consolidate": False, "second_look": False},
+    "reestimated": {"ending": "em"},
+    "network": {"ending": "network"},
+    "first-look": {"ending": "network", "second_look": False},
 }
-DAC_ENDINGS = {name: AMCP_ENDINGS[name] for name in ("consolidated", "traced", "network")}
+DAC_ENDINGS = {
+    name: AMCP_ENDINGS[name] for name in ("consolidated", "traced", "reestimated", "network")
+}
 ENDINGS = {
     "amcp-mog2d": AMCP_ENDINGS,
     "amcp-mog2d-wide": AMCP_ENDINGS,

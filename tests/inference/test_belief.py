@@ -5,26 +5,27 @@ import pytest
 import torch
 
 from coterie.inference.belief import (
-    Fitted,
+    FitRecord,
     belief_by_evidence,
     belief_by_repeats,
-    k_belief,
+    k_probabilities,
     repeated_answers,
 )
-from coterie.inference.constraints import Wishes
+from coterie.inference.constraints import Constraints
+from coterie.inference.endings import choose_ending
 from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.systems.amcp.config import AMCPConfig
 from coterie.systems.amcp.steps import AMCP
 from coterie.weights.catalogue import open_model
 
 
-def fitted(weights, points, **settings):
-    network, _ = open_model(weights)
+def fitted(weights, points, *, ending="auto", **settings):
+    network, card = open_model(weights)
     exact, _ = open_model(weights, "cpu", torch.float64)
-    config = InferenceConfig(**settings)
+    config = InferenceConfig(choose_ending(ending, card.traits), **settings)
     points = points.astype(np.float32)
     outcome = cluster_points(network, points, config, np.random.RandomState(0), exact=exact)
-    return Fitted(network, outcome, config, points.shape[1], None)
+    return FitRecord(network, outcome, config, points.shape[1])
 
 
 def assert_is_belief(belief):
@@ -35,18 +36,18 @@ def assert_is_belief(belief):
 
 def test_with_a_density_the_evidence_is_believed(blobs):
     fit = fitted("amcp-mog2d", blobs.points)
-    belief = k_belief(fit)
+    belief = k_probabilities(fit)
     assert_is_belief(belief)
     assert belief[3] > 0.95
     np.testing.assert_array_equal(belief, belief_by_evidence(fit))
 
 
 @pytest.mark.parametrize(
-    ("weights", "settings"), [("amcp-warped2d", {}), ("amcp-mog2d", {"consolidate": False})]
+    ("weights", "settings"), [("amcp-warped2d", {}), ("amcp-mog2d", {"ending": "network"})]
 )
 def test_else_the_network_is_asked_again(blobs, weights, settings):
     fit = fitted(weights, blobs.points, **settings)
-    belief = k_belief(fit)
+    belief = k_probabilities(fit)
     assert_is_belief(belief)
     np.testing.assert_array_equal(belief, belief_by_repeats(fit))
 
@@ -56,37 +57,37 @@ def test_clusters_of_foreign_scales_are_no_matter_for_the_evidence(blobs):
     narrow[blobs.labels == 1] *= [5.0, 0.01]
     fit = fitted("amcp-mog2d", narrow)
     assert belief_by_evidence(fit) is None
-    np.testing.assert_array_equal(k_belief(fit), belief_by_repeats(fit))
+    np.testing.assert_array_equal(k_probabilities(fit), belief_by_repeats(fit))
 
 
 @pytest.mark.parametrize("weights", ["amcp-mog2d", "amcp-warped2d"])
 @pytest.mark.parametrize("bounds", [(2, 4), (1, 2), (4, 9)])
 def test_the_belief_keeps_to_what_was_asked_for(blobs, weights, bounds):
-    belief = k_belief(fitted(weights, blobs.points, wishes=Wishes(*bounds)))
+    belief = k_probabilities(fitted(weights, blobs.points, constraints=Constraints(*bounds)))
     assert_is_belief(belief)
     assert np.flatnonzero(belief).min() >= bounds[0]
     assert np.flatnonzero(belief).max() <= bounds[1]
 
 
 def test_a_number_that_was_asked_for_is_certain_and_costs_nothing(blobs, monkeypatch):
-    fit = fitted("amcp-warped2d", blobs.points, wishes=Wishes(5, 5))
+    fit = fitted("amcp-warped2d", blobs.points, constraints=Constraints(5, 5))
     monkeypatch.setattr("coterie.inference.belief.cluster_points", None)
-    assert k_belief(fit).tolist() == [0, 0, 0, 0, 0, 1]
+    assert k_probabilities(fit).tolist() == [0, 0, 0, 0, 0, 1]
 
 
-def test_wishes_for_a_number_do_not_change_the_answers(blobs):
+def test_a_range_for_the_number_does_not_change_the_answers(blobs):
     free = fitted("amcp-warped2d", blobs.points)
-    bound = fitted("amcp-warped2d", blobs.points, wishes=Wishes(8, 9))
+    bound = fitted("amcp-warped2d", blobs.points, constraints=Constraints(8, 9))
     assert repeated_answers(bound) == repeated_answers(free)
 
 
 def test_smallest_sizes_shrink_with_the_parts(blobs):
     # The third cluster has 50 rows, 40 of them in a part on average, and is there all the same.
-    fit = fitted("amcp-mog2d", blobs.points, consolidate=False)
-    wished = replace(fit, config=replace(fit.config, wishes=Wishes(min_cluster_size=42)))
-    assert set(repeated_answers(wished)) == {3}
-    wished = replace(fit, config=replace(fit.config, wishes=Wishes(min_cluster_size=75)))
-    assert set(repeated_answers(wished)) == {2}
+    fit = fitted("amcp-mog2d", blobs.points, ending="network")
+    bound = replace(fit, config=replace(fit.config, constraints=Constraints(min_cluster_size=42)))
+    assert set(repeated_answers(bound)) == {3}
+    bound = replace(fit, config=replace(fit.config, constraints=Constraints(min_cluster_size=75)))
+    assert set(repeated_answers(bound)) == {2}
 
 
 @pytest.mark.parametrize("n_points", [1, 2, 7])
@@ -97,6 +98,6 @@ def test_a_few_points_have_a_belief(n_points):
     points = np.random.default_rng(0).normal(size=(n_points, 2)).astype(np.float32)
     config = InferenceConfig()
     outcome = cluster_points(network, points, config, np.random.RandomState(0))
-    belief = k_belief(Fitted(network, outcome, config, 2, None))
+    belief = k_probabilities(FitRecord(network, outcome, config, 2))
     assert_is_belief(belief)
     assert len(belief) <= n_points + 1

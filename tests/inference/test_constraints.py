@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from coterie.functional.em import Gaussians
 from coterie.inference import constraints as module
 from coterie.inference.assignment import apply_labels
-from coterie.inference.constraints import Wishes, fulfil, without_empty, without_small
+from coterie.inference.constraints import (
+    Constraints,
+    apply_constraints,
+    without_empty,
+    without_small,
+)
 from coterie.inference.rules.divided import DividedRule
 from coterie.inference.rules.merged import MergedRule
 from coterie.inference.rules.mixture import MixtureRule
@@ -27,29 +32,29 @@ def at(*places):
     ("asked", "bounds"), [(None, (1, None)), (3, (3, 3)), ((2, 5), (2, 5)), ([1, 1], (1, 1))]
 )
 def test_a_number_or_a_range_of_clusters(asked, bounds):
-    wishes = Wishes.of(asked, 4, True)
-    assert (wishes.at_least, wishes.at_most) == bounds
-    assert (wishes.min_cluster_size, wishes.noise) == (4, True)
+    found = Constraints.of(asked, 4, True)
+    assert (found.at_least, found.at_most) == bounds
+    assert (found.min_cluster_size, found.noise) == (4, True)
 
 
 @pytest.mark.parametrize("asked", [(5, 2), (0, 3), (1, 2, 3), (2,), (1.5, 2), ("a", "b")])
 def test_no_such_number_is_refused(asked):
     with pytest.raises(ValueError, match=r"a number, or a range \(low, high\)"):
-        Wishes.of(asked, 1, False)
+        Constraints.of(asked, 1, False)
 
 
 def test_what_can_never_be_is_refused():
-    Wishes(3, 3, 4).check(12)
-    Wishes(min_cluster_size=100).check(3)  # one cluster always stays
+    Constraints(3, 3, 4).check(12)
+    Constraints(min_cluster_size=100).check(3)  # one cluster always stays
     with pytest.raises(ValueError, match="asks for 4 clusters, there are 3 rows"):
-        Wishes(4, 9).check(3)
+        Constraints(4, 9).check(3)
     with pytest.raises(ValueError, match=r"n_clusters=3 with min_cluster_size=4 takes 12 rows"):
-        Wishes(3, 3, 4).check(11)
+        Constraints(3, 3, 4).check(11)
 
 
-def test_nothing_is_done_where_nothing_is_wished():
+def test_nothing_is_done_where_nothing_is_asked_for():
     rule, points = on_a_line(0, 50, 99), at(0, 1, 98)
-    assert fulfil(rule, points, points, Wishes()).rule is rule
+    assert apply_constraints(rule, points, points, Constraints()).rule is rule
 
 
 def test_small_clusters_go_to_their_next_choice():
@@ -101,10 +106,10 @@ def test_empty_clusters_are_left_out():
 
 def test_rows_that_nobody_wants_at_all_are_no_noise():
     rule, points = on_a_line(0, 50), at(20, 24, 28, 32)
-    found = fulfil(rule, points, points, Wishes(noise=True))
+    found = apply_constraints(rule, points, points, Constraints(noise=True))
     assert not found.noise
     assert found.warnings == (module.ALL_NOISE,)
-    assert fulfil(rule, at(0, 24), at(0, 24), Wishes(noise=True)).noise
+    assert apply_constraints(rule, at(0, 24), at(0, 24), Constraints(noise=True)).noise
 
 
 @pytest.mark.parametrize(
@@ -112,17 +117,21 @@ def test_rows_that_nobody_wants_at_all_are_no_noise():
 )
 def test_clusters_are_joined_or_cut_only_where_need_be(k, kind):
     points = at(*np.add.outer([0, 10, 22, 30], np.linspace(-1, 1, 9)).ravel())
-    found = fulfil(on_a_line(0, 10, 22, 30), points, points, Wishes.of(k, 1, False)).rule
+    found = apply_constraints(
+        on_a_line(0, 10, 22, 30), points, points, Constraints.of(k, 1, False)
+    ).rule
     assert type(found) is kind
 
 
 def test_the_number_of_clusters_has_the_last_word():
     points = at(0, 1, 2, 3, 30, 31)
-    wishes = Wishes.of(2, 3, False)
-    labels = apply_labels(fulfil(on_a_line(0, 30), points, points, wishes).rule, points)
+    asked = Constraints.of(2, 3, False)
+    labels = apply_labels(apply_constraints(on_a_line(0, 30), points, points, asked).rule, points)
     assert sorted(np.bincount(labels)) == [3, 3]
     doubled = at(0, 0, 0, 0, 0, 30)
-    labels = apply_labels(fulfil(on_a_line(0, 30), doubled, doubled, wishes).rule, doubled)
+    labels = apply_labels(
+        apply_constraints(on_a_line(0, 30), doubled, doubled, asked).rule, doubled
+    )
     assert sorted(np.bincount(labels)) == [1, 5]
 
 
@@ -130,12 +139,12 @@ sets = st.lists(st.integers(-40, 40), min_size=1, max_size=30)
 
 
 @given(sets, sets, st.integers(1, 8), st.integers(0, 8), st.integers(1, 5), st.booleans())
-def test_wishes_are_obeyed_or_refused(places, centres, low, more, min_size, noise):
+def test_constraints_hold_or_are_refused(places, centres, low, more, min_size, noise):
     points, rule = at(*places), on_a_line(*centres)
-    wishes = Wishes(low, low + more, min_size, noise)
+    asked = Constraints(low, low + more, min_size, noise)
     try:
-        wishes.check(len(points))
-        rule, told, _ = fulfil(rule, points, points, wishes)
+        asked.check(len(points))
+        rule, told, _ = apply_constraints(rule, points, points, asked)
     except ValueError:
         inside = apply_labels(rule, points, noise=noise) != -1
         wanted = len(set(np.array(places)[inside])) or len(set(places))
@@ -153,8 +162,8 @@ def test_wishes_are_obeyed_or_refused(places, centres, low, more, min_size, nois
 @given(sets, sets, st.integers(2, 10), st.integers(1, 5), st.booleans())
 def test_clusters_have_their_size_whatever_the_chunk(places, centres, size, chunk, noise):
     points = at(*places)
-    wishes = Wishes(min_cluster_size=size, noise=noise)
-    rule, told, _ = fulfil(on_a_line(*centres), points, points, wishes, chunk_size=chunk)
+    asked = Constraints(min_cluster_size=size, noise=noise)
+    rule, told, _ = apply_constraints(on_a_line(*centres), points, points, asked, chunk_size=chunk)
     labels = apply_labels(rule, points, noise=told)
     sizes = np.bincount(labels[labels >= 0], minlength=rule.n_clusters)
     assert rule.n_clusters == 1 or sizes.min() >= size

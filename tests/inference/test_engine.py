@@ -7,15 +7,22 @@ import torch
 from torch import Tensor
 
 from coterie.data.batch import SetBatch
-from coterie.functional.em import Gaussians
 from coterie.inference.assignment import apply, apply_labels
-from coterie.inference.constraints import Wishes
+from coterie.inference.constraints import Constraints
 from coterie.inference.context import Sample
-from coterie.inference.engine import InferenceConfig, cluster_points, network_mixture
+from coterie.inference.endings import choose_ending
+from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.metrics import ari
-from coterie.systems.protocol import Commit, State, everything_remains, nothing_left
+from coterie.systems.protocol import (
+    Commit,
+    Memberships,
+    State,
+    everything_remains,
+    nothing_left,
+)
+from coterie.systems.traits import Traits
 
-BOTH = pytest.mark.parametrize("consolidate", [True, False])
+BOTH = pytest.mark.parametrize("ending", ["consolidate", "network"])
 CENTRES = torch.tensor([[-4.0, -2.0], [4.0, -2.0], [0.0, 5.0], [50.0, 50.0]])
 
 
@@ -23,7 +30,14 @@ class Nearest:
     """A system without a density: each step claims the points nearest to the next centre."""
 
     name = "nearest"
-    config = None
+    traits = Traits((2,))
+    regions = ()
+
+    def __init__(self, step_limit: int = 64) -> None:
+        self.limit = step_limit
+
+    def step_limit(self, batch: SetBatch) -> int:
+        return self.limit
 
     def double(self) -> "Nearest":
         return self
@@ -51,44 +65,46 @@ def as_float32(blobs):
     return blobs.points.astype(np.float32)
 
 
-def run(system, points, *, seed=0, **settings):
-    return cluster_points(system, points, InferenceConfig(**settings), np.random.RandomState(seed))
+def run(system, points, *, ending="auto", seed=0, **settings):
+    config = InferenceConfig(choose_ending(ending, system.traits), **settings)
+    return cluster_points(system, points, config, np.random.RandomState(seed))
 
 
 @BOTH
-def test_finds_the_blobs(shipped_dac, blobs, consolidate):
-    clustering = run(shipped_dac, as_float32(blobs), consolidate=consolidate).clustering
+def test_finds_the_blobs(shipped_dac, blobs, ending):
+    clustering = run(shipped_dac, as_float32(blobs), ending=ending).clustering
     assert clustering.n_clusters == 3
     assert ari(blobs.labels, clustering.labels) == 1
 
 
 @BOTH
-def test_clusters_are_numbered_by_falling_size(shipped_dac, blobs, consolidate):
+def test_clusters_are_numbered_by_falling_size(shipped_dac, blobs, ending):
     points = as_float32(blobs)[::-1]  # the smallest blob comes first
-    clustering = run(shipped_dac, points.copy(), consolidate=consolidate).clustering
+    clustering = run(shipped_dac, points.copy(), ending=ending).clustering
     assert np.bincount(clustering.labels).tolist() == [150, 100, 50]
 
 
 @BOTH
-def test_probabilities_belong_to_the_labels(shipped_dac, blobs, consolidate):
-    clustering = run(shipped_dac, as_float32(blobs), consolidate=consolidate).clustering
+def test_probabilities_belong_to_the_labels(shipped_dac, blobs, ending):
+    clustering = run(shipped_dac, as_float32(blobs), ending=ending).clustering
     assert (clustering.probabilities.argmax(1) == clustering.labels).all()
     np.testing.assert_allclose(clustering.probabilities.sum(1), 1, rtol=1e-12)
 
 
 @BOTH
-def test_permuting_the_points_permutes_the_labels(shipped_dac, blobs, consolidate):
+def test_permuting_the_points_permutes_the_labels(shipped_dac, blobs, ending):
     order = np.random.default_rng(0).permutation(300)
     points = as_float32(blobs)
-    labels = run(shipped_dac, points, consolidate=consolidate).clustering.labels
-    permuted = run(shipped_dac, points[order], consolidate=consolidate).clustering.labels
+    labels = run(shipped_dac, points, ending=ending).clustering.labels
+    permuted = run(shipped_dac, points[order], ending=ending).clustering.labels
     assert (permuted == labels[order]).all()
 
 
 @BOTH
 @pytest.mark.parametrize("context_size", [60, 10_000])
-def test_the_rule_repeats_the_labels(shipped_dac, blobs, consolidate, context_size):
-    config = InferenceConfig(consolidate=consolidate, context_size=context_size)
+def test_the_rule_repeats_the_labels(shipped_dac, blobs, ending, context_size):
+    chosen = choose_ending(ending, shipped_dac.traits)
+    config = InferenceConfig(chosen, context_size=context_size)
     # Points between the blobs as well, where the rule is in doubt.
     between = np.random.default_rng(0).uniform(-5, 6, (40, 2))
     points = np.concatenate([blobs.points, between]).astype(np.float32)
@@ -100,10 +116,10 @@ def test_the_rule_repeats_the_labels(shipped_dac, blobs, consolidate, context_si
 
 
 @BOTH
-def test_points_that_are_read_from_a_file(shipped_dac, blobs, consolidate, tmp_path):
+def test_points_that_are_read_from_a_file(shipped_dac, blobs, ending, tmp_path):
     np.save(tmp_path / "points.npy", as_float32(blobs))
     stored = np.load(tmp_path / "points.npy", mmap_mode="r")  # cannot be written
-    settings = {"consolidate": consolidate, "context_size": 100, "chunk_size": 64}
+    settings = {"ending": ending, "context_size": 100, "chunk_size": 64}
     found = run(shipped_dac, stored, **settings).clustering
     expected = run(shipped_dac, as_float32(blobs), **settings).clustering
     assert (found.labels == expected.labels).all()
@@ -111,22 +127,20 @@ def test_points_that_are_read_from_a_file(shipped_dac, blobs, consolidate, tmp_p
 
 
 def test_the_exact_network_is_used_where_it_is_given(shipped_dac, blobs):
-    config, exact = InferenceConfig(consolidate=False), deepcopy(shipped_dac).double()
+    config, exact = InferenceConfig(), deepcopy(shipped_dac).double()
     found = cluster_points(
         shipped_dac, as_float32(blobs), config, np.random.RandomState(0), exact=exact
     )
-    own = run(shipped_dac, as_float32(blobs), consolidate=False)
+    own = run(shipped_dac, as_float32(blobs), ending="network")
     assert found.rule.system is exact
     assert own.rule.system is not shipped_dac
-    assert shipped_dac.membership_head.weight.dtype == torch.float32
+    assert shipped_dac.network.membership_head.weight.dtype == torch.float32
     assert (found.clustering.probabilities == own.clustering.probabilities).all()
 
 
 @BOTH
-def test_a_context_smaller_than_the_set_labels_all_of_it(shipped_dac, blobs, consolidate):
-    clustering = run(
-        shipped_dac, as_float32(blobs), consolidate=consolidate, context_size=150
-    ).clustering
+def test_a_context_smaller_than_the_set_labels_all_of_it(shipped_dac, blobs, ending):
+    clustering = run(shipped_dac, as_float32(blobs), ending=ending, context_size=150).clustering
     assert ari(blobs.labels, clustering.labels) == 1
     offered = clustering.steps[0].offered
     assert len(offered) == len(set(offered)) == 150
@@ -146,9 +160,9 @@ def test_the_context_is_drawn_by_the_random_state(shipped_dac, blobs):
 
 
 @BOTH
-def test_the_same_call_gives_the_same_bits(shipped_dac, blobs, consolidate):
+def test_the_same_call_gives_the_same_bits(shipped_dac, blobs, ending):
     first, second = (
-        run(shipped_dac, as_float32(blobs), consolidate=consolidate).clustering for _ in range(2)
+        run(shipped_dac, as_float32(blobs), ending=ending).clustering for _ in range(2)
     )
     assert (first.labels == second.labels).all()
     assert (first.probabilities == second.probabilities).all()
@@ -156,10 +170,10 @@ def test_the_same_call_gives_the_same_bits(shipped_dac, blobs, consolidate):
 
 
 @BOTH
-def test_chunks_do_not_matter(shipped_dac, blobs, consolidate):
+def test_chunks_do_not_matter(shipped_dac, blobs, ending):
     points = as_float32(blobs)
-    whole = run(shipped_dac, points, consolidate=consolidate).clustering
-    chunks = run(shipped_dac, points, consolidate=consolidate, chunk_size=7).clustering
+    whole = run(shipped_dac, points, ending=ending).clustering
+    chunks = run(shipped_dac, points, ending=ending, chunk_size=7).clustering
     assert (chunks.labels == whole.labels).all()
     np.testing.assert_allclose(chunks.probabilities, whole.probabilities, rtol=0, atol=1e-12)
 
@@ -172,12 +186,12 @@ def test_a_system_without_a_density_keeps_its_own_word(blobs):
 
 def test_a_step_that_claims_nothing_leaves_no_cluster(blobs):
     points = np.concatenate([as_float32(blobs), CENTRES[:3].numpy()])
-    clustering = run(Nearest(), points, max_steps=10).clustering
+    clustering = run(Nearest(step_limit=10), points).clustering
     assert clustering.n_clusters == len(clustering.steps) == 3
 
 
 def test_points_left_over_get_the_cluster_of_the_rule(blobs):
-    clustering = run(Nearest(), as_float32(blobs), max_steps=2).clustering
+    clustering = run(Nearest(step_limit=2), as_float32(blobs)).clustering
     assert clustering.n_clusters == 2
     assert len(clustering.labels) == 300
     assert sum(len(step.claimed) for step in clustering.steps) == 250
@@ -207,8 +221,8 @@ def test_log_likelihood_is_the_mean_over_the_points(shipped_dac, blobs):
 
 def test_consolidation_does_not_lower_the_log_likelihood(shipped_dac, blobs):
     own, consolidated = (
-        run(shipped_dac, as_float32(blobs), consolidate=choice).clustering.log_likelihood
-        for choice in (False, True)
+        run(shipped_dac, as_float32(blobs), ending=choice).clustering.log_likelihood
+        for choice in ("network", "consolidate")
     )
     assert consolidated >= own
 
@@ -219,18 +233,6 @@ def test_a_network_that_claims_nothing_is_refused(shipped_dac, blobs):
         run(shipped_dac, points)
 
 
-def commit(joined: list[int], mean: float = 0.0) -> Commit:
-    where = torch.tensor([joined], dtype=torch.bool)
-    gaussian = Gaussians(torch.zeros(1, 1), torch.full((1, 1, 2), mean), torch.zeros(1, 1, 2))
-    return Commit(where, torch.zeros(where.shape), (), gaussian)
-
-
-def test_network_mixture_weighs_its_gaussians_by_size():
-    mixture = network_mixture((commit([1, 1, 0, 1], 2.0), commit([0, 0, 1, 0], 5.0)))
-    assert mixture.log_weight.exp().tolist() == pytest.approx([0.75, 0.25])
-    assert mixture.mean.tolist() == [[2.0, 2.0], [5.0, 5.0]]
-
-
 def test_results_are_frozen(shipped_dac, blobs):
     clustering = run(shipped_dac, as_float32(blobs)).clustering
     with pytest.raises(AttributeError):
@@ -239,11 +241,11 @@ def test_results_are_frozen(shipped_dac, blobs):
 
 
 @BOTH
-def test_the_order_of_the_points_does_not_change_a_bit(shipped_dac, blobs, consolidate):
+def test_the_order_of_the_points_does_not_change_a_bit(shipped_dac, blobs, ending):
     order = np.random.default_rng(0).permutation(300)
     points = as_float32(blobs)
-    first = run(shipped_dac, points, consolidate=consolidate).clustering
-    second = run(shipped_dac, points[order], consolidate=consolidate).clustering
+    first = run(shipped_dac, points, ending=ending).clustering
+    second = run(shipped_dac, points[order], ending=ending).clustering
     assert (second.probabilities == first.probabilities[order]).all()
     for one, other in zip(first.steps, second.steps, strict=True):
         assert set(order[other.claimed]) == set(one.claimed)
@@ -285,10 +287,10 @@ def test_clusters_are_numbered_by_what_their_points_count(blobs):
 @BOTH
 @pytest.mark.parametrize("k", [1, 2, 4, 9])
 @pytest.mark.parametrize("context_size", [60, 10_000])
-def test_the_number_of_clusters_is_obeyed(shipped_dac, blobs, consolidate, k, context_size):
-    settings = {"consolidate": consolidate, "context_size": context_size}
+def test_the_number_of_clusters_is_obeyed(shipped_dac, blobs, ending, k, context_size):
+    settings = {"ending": ending, "context_size": context_size}
     points = as_float32(blobs)
-    clustering, rule, noise, _ = run(shipped_dac, points, wishes=Wishes(k, k), **settings)
+    clustering, rule, noise, _ = run(shipped_dac, points, constraints=Constraints(k, k), **settings)
     assert set(clustering.labels) == set(range(k))
     assert clustering.probabilities.shape == (300, k)
     assert (apply_labels(rule, points, 41, noise=noise) == clustering.labels).all()
@@ -296,22 +298,23 @@ def test_the_number_of_clusters_is_obeyed(shipped_dac, blobs, consolidate, k, co
 
 
 def test_what_can_never_be_is_refused_before_the_work(blobs):
+    config = InferenceConfig(constraints=Constraints(301, 301))
     with pytest.raises(ValueError, match="asks for 301 clusters, there are 300 rows"):
-        run(None, as_float32(blobs), wishes=Wishes(301, 301))
+        cluster_points(None, as_float32(blobs), config, np.random.RandomState(0))
 
 
 def test_being_stopped_is_said(blobs):
-    stopped = run(Nearest(), as_float32(blobs), max_steps=2).clustering
+    stopped = run(Nearest(step_limit=2), as_float32(blobs)).clustering
     assert "stopped after 2 steps with 50 points left" in stopped.warnings[0]
     assert run(Nearest(), as_float32(blobs)).clustering.warnings == ()
 
 
-# A glance
+# Proposals of a part of the points
 
 
-def test_at_a_glance_the_network_sees_some_points_and_the_likelihood_all(shipped_dac, blobs):
+def test_the_network_proposes_from_some_points_and_the_likelihood_sees_all(shipped_dac, blobs):
     points = as_float32(blobs)
-    clustering, rule, *_ = run(shipped_dac, points, glance=60)
+    clustering, rule, *_ = run(shipped_dac, points, n_proposal_points=60)
     assert len(clustering.steps[0].offered) == 60
     assert ari(blobs.labels, clustering.labels) == 1
     everybody = rule.log_likelihood(torch.from_numpy(points)).mean()
@@ -321,15 +324,87 @@ def test_at_a_glance_the_network_sees_some_points_and_the_likelihood_all(shipped
     np.testing.assert_allclose(rule.mixture.mean[0], own.mean(0), atol=1e-6)
 
 
-def test_a_glance_follows_the_points_and_not_their_order(shipped_dac, blobs):
+def test_the_points_shown_follow_the_points_and_not_their_order(shipped_dac, blobs):
     points = as_float32(blobs)
     order = np.random.default_rng(0).permutation(len(points))
-    one, other = (run(shipped_dac, each, glance=60).clustering for each in (points, points[order]))
+    one, other = (
+        run(shipped_dac, each, n_proposal_points=60).clustering for each in (points, points[order])
+    )
     assert (one.probabilities[order] == other.probabilities).all()
     seen = set(map(tuple, points[one.steps[0].offered]))
     assert seen == set(map(tuple, points[order][other.steps[0].offered]))
 
 
 def test_a_network_with_the_last_word_looks_at_all_points(shipped_dac, blobs):
-    steps = run(shipped_dac, as_float32(blobs), glance=60, consolidate=False).clustering.steps
+    steps = run(
+        shipped_dac, as_float32(blobs), n_proposal_points=60, ending="network"
+    ).clustering.steps
     assert len(steps[0].offered) == len(blobs.points)
+
+
+# A direct system
+
+
+class AllAtOnce:
+    """A direct system: the memberships of the nearest centres, of which it remembers some."""
+
+    name = "all at once"
+    traits = Traits((2,))
+    regions = ()
+
+    def __init__(self, *present: int) -> None:
+        self.present = present
+        self.generators: list[torch.Generator | None] = []
+
+    def double(self) -> "AllAtOnce":
+        return self
+
+    def loss(self, batch: SetBatch, generator: torch.Generator | None = None) -> Tensor:
+        raise NotImplementedError
+
+    def cluster(self, batch: SetBatch, generator: torch.Generator | None = None) -> Memberships:
+        assert torch.is_inference_mode_enabled()
+        self.generators.append(generator)
+        kept = torch.zeros(1, len(CENTRES), dtype=torch.bool)
+        kept[:, list(self.present)] = True
+        return Memberships(self.read(batch.points, (kept,)), (kept,))
+
+    def read(self, points: Tensor, memory: tuple[Tensor, ...]) -> Tensor:
+        distance = (points[..., None, :] - CENTRES.to(points)).square().sum(-1)  # (B, M, K)
+        return torch.where(memory[0][:, None], -distance, -torch.inf).log_softmax(-1)
+
+
+def test_a_direct_system_is_asked_once(blobs):
+    system, points = AllAtOnce(2, 0, 1), as_float32(blobs)
+    clustering, rule, noise, context = run(system, points)
+    assert len(system.generators) == 1
+    assert ari(blobs.labels, clustering.labels) == 1
+    assert np.bincount(clustering.labels).tolist() == [150, 100, 50]
+    assert (clustering.steps, clustering.warnings, clustering.log_likelihood) == ((), (), None)
+    assert not noise
+    assert len(context) == 300
+    again = apply(rule, points, 41)
+    assert (again.labels == clustering.labels).all()
+    np.testing.assert_allclose(again.probabilities, clustering.probabilities, atol=1e-12)
+    np.testing.assert_allclose(clustering.probabilities.sum(1), 1, rtol=1e-12)
+
+
+def test_a_direct_system_draws_from_the_random_state(blobs):
+    system = AllAtOnce(0, 1, 2)
+    for seed in (1, 1, 2):
+        run(system, as_float32(blobs), seed=seed)
+    first, second, third = (generator.initial_seed() for generator in system.generators)
+    assert first == second != third
+
+
+def test_constraints_hold_for_a_direct_system(blobs):
+    found = run(AllAtOnce(0, 1, 2), as_float32(blobs), constraints=Constraints(5, 5))
+    assert found.clustering.n_clusters == 5
+    found = run(AllAtOnce(0, 1, 2), as_float32(blobs), constraints=Constraints(2, 2))
+    assert np.bincount(found.clustering.labels).sum() == 300
+    assert found.clustering.n_clusters == 2
+
+
+def test_a_direct_system_labels_a_set_larger_than_its_context(blobs):
+    clustering = run(AllAtOnce(0, 1, 2), as_float32(blobs), context_size=60).clustering
+    assert ari(blobs.labels, clustering.labels) == 1

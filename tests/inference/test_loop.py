@@ -7,18 +7,29 @@ from hypothesis import strategies as st
 
 from coterie.data.batch import SetBatch
 from coterie.inference.loop import find_clusters
-from coterie.systems.protocol import Commit, State, everything_remains, nothing_left
+from coterie.systems.protocol import (
+    MOST_CLUSTERS,
+    Commit,
+    State,
+    everything_remains,
+    nothing_left,
+)
+from coterie.systems.traits import Traits
 
 
 class Scripted:
     """Step t claims the points script[s][t] of set s, and nothing once the script is over."""
 
     name = "scripted"
-    config = None
+    traits = Traits((2,))
+    regions = ()
 
-    def __init__(self, *script: list[list[int]]) -> None:
-        self.script = script
+    def __init__(self, *script: list[list[int]], step_limit: int = MOST_CLUSTERS) -> None:
+        self.script, self.limit = script, step_limit
         self.asked = 0
+
+    def step_limit(self, batch: SetBatch) -> int:
+        return self.limit
 
     def start(self, batch: SetBatch) -> State:
         return everything_remains(batch)
@@ -63,10 +74,45 @@ def test_stops_after_a_step_without_claims_and_leaves_the_rest_over():
 
 
 def test_stops_at_the_step_limit():
-    system = Scripted([[0], [1], [2], [3]])
-    state = find_clusters(system, sets(1, 4), max_steps=2)
+    system = Scripted([[0], [1], [2], [3]], step_limit=2)
+    state = find_clusters(system, sets(1, 4))
+    assert system.asked == 2
     assert claimed(state) == [[0], [1]]
     assert state.remaining.tolist() == [[False, False, True, True]]
+
+
+def test_the_step_limit_is_that_of_the_batch():
+    class OnePerPoint(Scripted):
+        def step_limit(self, batch):
+            return batch.mask.shape[1]
+
+    script = [[number] for number in range(MOST_CLUSTERS + 6)]
+    state = find_clusters(OnePerPoint(script), sets(1, MOST_CLUSTERS + 6))
+    assert claimed(state) == script
+    assert len(find_clusters(Scripted(script), state.batch).commits) == MOST_CLUSTERS
+
+
+class Accelerated(Scripted):
+    """A system with other steps for those who do not watch."""
+
+    def __init__(self, slow: list[list[int]], fast: list[list[int]]) -> None:
+        super().__init__(slow)
+        self.fast = Scripted(fast, step_limit=1)  # the limit is that of the system itself
+
+    def accelerated(self) -> Scripted:
+        return self.fast
+
+
+def test_accelerated_steps_are_used_where_a_system_has_them():
+    system = Accelerated([[0], [1], [2]], [[0, 1], [2]])
+    assert claimed(find_clusters(system, sets(1, 3))) == [[0, 1], [2]]
+    assert (system.asked, system.fast.asked) == (0, 2)
+
+
+def test_the_steps_of_the_system_itself_are_used_where_nothing_may_be_accelerated():
+    system = Accelerated([[0], [1], [2]], [[0, 1], [2]])
+    assert claimed(find_clusters(system, sets(1, 3), accelerate=False)) == [[0], [1], [2]]
+    assert (system.asked, system.fast.asked) == (3, 0)
 
 
 def test_takes_no_step_when_there_is_no_point():

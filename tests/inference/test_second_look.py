@@ -10,9 +10,10 @@ from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.inference import second_look
 from coterie.inference.loop import find_clusters
-from coterie.inference.second_look import WORTH_A_LENS, look_again, look_closer
+from coterie.inference.second_look import FEWEST_IN_FRAME, look_again, look_closer
 from coterie.metrics import ari
 from coterie.systems.protocol import Commit, State, everything_remains, nothing_left
+from coterie.systems.traits import Traits
 from coterie.weights.catalogue import open_model
 
 
@@ -29,7 +30,7 @@ def batch(blobs):
 def claim_of(commit: Commit, joined: torch.Tensor) -> Commit:
     """The same step, had it taken these points."""
     logits = torch.where(joined, 5.0, -5.0)
-    return Commit(joined[None], logits[None], commit.memory, commit.gaussian)
+    return Commit(joined[None], logits[None], commit.memory, density=commit.density)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def merged(network, batch, blobs):
 
 
 def look(network, batch, commits):
-    return look_again(network, batch, commits, max_steps=64)
+    return look_again(network, batch, commits)
 
 
 def test_what_is_one_cluster_stays_so(network, batch, merged):
@@ -84,7 +85,7 @@ def test_a_few_points_at_the_edge_are_no_part(network, batch, merged, blobs):
 
 @pytest.mark.parametrize("second_look", [False, True])
 def test_the_rule_repeats_the_labels(blobs, second_look):
-    model = coterie.AMCP("amcp-mog2d", consolidate=False, second_look=second_look).fit(blobs.points)
+    model = coterie.AMCP("amcp-mog2d", ending="network", second_look=second_look).fit(blobs.points)
     assert (model.predict(blobs.points) == model.labels_).all()
     assert model.n_clusters_ == len(model.trace_) == 3
 
@@ -93,7 +94,7 @@ def test_a_crowd_is_told_apart():
     drawn = MixtureOfGaussians(1500, 12).sample(30, torch.Generator().manual_seed(0))
     points, labels = (part[7][drawn.mask[7]].numpy() for part in (drawn.points, drawn.labels))
     hasty, careful = (
-        coterie.AMCP("amcp-mog2d", consolidate=False, second_look=look).fit(points)
+        coterie.AMCP("amcp-mog2d", ending="network", second_look=look).fit(points)
         for look in (False, True)
     )
     assert hasty.n_clusters_ < careful.n_clusters_ == len(np.unique(labels))
@@ -103,15 +104,15 @@ def test_a_crowd_is_told_apart():
 @pytest.fixture
 def curious(monkeypatch):
     """Every cluster is looked at, however sure the network is of it."""
-    monkeypatch.setattr(second_look, "BEYOND_QUESTION", 2.0)
+    monkeypatch.setattr(second_look, "SURE", 2.0)
 
 
-def closer(network, batch, commits, lens_for=lambda points: lambda table: table):
-    return look_closer(network, batch, commits, lens_for, max_steps=64)
+def closer(network, batch, commits, fit_frame=lambda points: lambda table: table):
+    return look_closer(network, batch, commits, fit_frame)
 
 
 @pytest.mark.usefixtures("curious")
-def test_under_a_plain_lens_clusters_are_what_they_are_alone(network, batch, merged):
+def test_in_a_plain_frame_clusters_are_what_they_are_alone(network, batch, merged):
     for one, other in zip(
         closer(network, batch, merged), look(network, batch, merged), strict=True
     ):
@@ -122,21 +123,21 @@ def test_under_a_plain_lens_clusters_are_what_they_are_alone(network, batch, mer
 
 
 @pytest.mark.usefixtures("curious")
-def test_the_lens_is_made_for_the_cluster_and_kept(network, batch, merged):
+def test_the_frame_is_fitted_to_the_cluster_and_kept(network, batch, merged):
     shown = []
 
-    def lens_for(points):
+    def fit_frame(points):
         shown.append(points)
         return lambda table: table
 
-    whole, divided = closer(network, batch, merged, lens_for)
+    whole, divided = closer(network, batch, merged, fit_frame)
     for points, each in zip(shown, merged, strict=True):
         assert torch.equal(torch.from_numpy(points), batch.points[0, each.joined[0]])
-    assert whole.lens is None
-    assert divided.lens is not None
+    assert whole.frame is None
+    assert divided.frame is not None
 
 
-def test_a_lens_under_which_everything_is_one_point_divides_nothing(network, batch, merged):
+def test_a_frame_in_which_everything_is_one_point_divides_nothing(network, batch, merged):
     looks = closer(network, batch, merged, lambda points: lambda table: 0 * table)
     assert not any(each.parts for each in looks)
 
@@ -146,9 +147,9 @@ def test_parts_that_nobody_is_sure_of_are_not_taken(network, batch, merged, monk
     assert not any(each.parts for each in closer(network, batch, merged))
 
 
-def test_a_handful_of_points_is_not_worth_a_lens(network, batch, merged):
+def test_a_handful_of_points_is_not_worth_a_frame(network, batch, merged):
     few = merged[1].joined.clone()
-    few[0, few[0].nonzero()[WORTH_A_LENS - 1 :, 0]] = False
+    few[0, few[0].nonzero()[FEWEST_IN_FRAME - 1 :, 0]] = False
     (seen,) = closer(network, batch, [claim_of(merged[1], few[0])])
     assert seen.parts == ()
 
@@ -157,13 +158,17 @@ class InHalves:
     """A system that sees two halves in every set, and is as sure of each as it is told."""
 
     name = "in halves"
-    config = None
+    traits = Traits((2,))
+    regions = ()
 
     def __init__(self, *memberships: float, share: float = 0.5) -> None:
         self.memberships, self.share = memberships, share
 
     def start(self, batch: SetBatch) -> State:
         return everything_remains(batch)
+
+    def step_limit(self, batch: SetBatch) -> int:
+        return 64
 
     def step(self, state: State, generator: torch.Generator | None = None) -> Commit:
         n_points = state.remaining.shape[1]
@@ -223,7 +228,7 @@ def test_parts_are_taken_where_the_network_is_surer_of_them(whole, first, second
     assert [int(part.joined.sum()) for part in seen.parts] == (
         [round(100 * share), round(100 * (1 - share))] if taken else []
     )
-    assert (seen.lens is not None) == taken
+    assert (seen.frame is not None) == taken
 
 
 @pytest.mark.usefixtures("curious")
@@ -239,7 +244,7 @@ def fitted(X, second_look):
 
 # Of either sixteen the network takes two for one.
 @pytest.mark.parametrize(("k", "seed"), [(16, 4), (16, 6)])
-def test_blobs_that_a_crowd_hides_are_told_apart_under_the_lens(k, seed):
+def test_blobs_that_a_crowd_hides_are_told_apart_in_their_own_frame(k, seed):
     X, y = make_blobs(60 * k, centers=k, cluster_std=0.35, random_state=seed)
     plain, closer = fitted(X, False), fitted(X, True)
     assert plain.n_clusters_ < closer.n_clusters_ == k
@@ -248,7 +253,7 @@ def test_blobs_that_a_crowd_hides_are_told_apart_under_the_lens(k, seed):
 
 
 def test_a_blob_that_the_first_look_knew_is_left_whole(monkeypatch):
-    """One of these eight falls apart under the lens, into halves that look sure enough."""
+    """One of these eight falls apart in a frame of its own, into halves that look sure enough."""
     X, _ = make_blobs(800, 8, centers=8, cluster_std=2.0, random_state=12)
     careful, sureness = fitted(X, True), second_look._sureness
 
@@ -257,3 +262,18 @@ def test_a_blob_that_the_first_look_knew_is_left_whole(monkeypatch):
 
     monkeypatch.setattr(second_look, "_sureness", of_parts_alone)
     assert careful.n_clusters_ == 8 < fitted(X, True).n_clusters_
+
+
+def shrunk(points):
+    """A frame of half the size, far from the set's own."""
+    return (0.5 * points - 1.0).astype(np.float32)
+
+
+def test_densities_of_parts_found_in_another_frame_are_those_of_the_set(network, batch, merged):
+    unsure = replace(merged[1], membership_logits=0.2 * merged[1].membership_logits)
+    (divided,) = look_closer(network, batch, [unsure], lambda points: shrunk)
+    assert len(divided.parts) == 2
+    for part in divided.clusters():
+        members = batch.points[0, part.joined[0]]
+        torch.testing.assert_close(part.density.mean[0], members.mean(0))
+        torch.testing.assert_close(part.density.log_scale[0].exp(), members.std(0, correction=0))

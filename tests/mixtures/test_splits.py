@@ -9,7 +9,7 @@ from scipy.stats import norm
 from sklearn.mixture import GaussianMixture
 
 from coterie.mixtures.em import Mixture, estimate, explain
-from coterie.mixtures.evidence import Prior, own_prior, trained_prior
+from coterie.mixtures.evidence import MixturePrior, own_prior, trained_prior
 from coterie.mixtures.splits import Splits, best_splits, with_halves
 
 Points = NDArray[np.float64]
@@ -67,7 +67,7 @@ CASES = {
 }
 
 
-def owned(masses: Points, log_scale: Points, prior: Prior) -> float:
+def owned(masses: Points, log_scale: Points, prior: MixturePrior) -> float:
     """What is left of the density of means and scales once their peaks are integrated.
 
     masses: (H,); log_scale: (H, D). A mean of n points of scale s has the variance s^2 / n, and a
@@ -80,7 +80,7 @@ def owned(masses: Points, log_scale: Points, prior: Prior) -> float:
     return float((at + 0.5 * np.log(width) - 0.5 * np.log(narrower)).sum())
 
 
-def evidence_of_one(points: Points, prior: Prior) -> float:
+def evidence_of_one(points: Points, prior: MixturePrior) -> float:
     """The same of one Gaussian around its mean, at its most probable scale."""
     typical, mean = prior.log_scale, points.mean(0)
 

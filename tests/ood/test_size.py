@@ -9,11 +9,9 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blob
 
 import coterie
 from coterie.data.priors.mog import MixtureOfGaussians
-from coterie.ood.size import Span, size_of, sizes_of, unfamiliar, unfamiliar_texture
-from coterie.ood.texture import texture_limits
-from coterie.training.presets import preset
+from coterie.ood.size import Span, size_of, size_warnings, sizes_of, texture_warnings
 from coterie.weights.catalogue import models, open_model
-from coterie.weights.format import load_system, save_system
+from coterie.weights.format import save_system
 
 
 def test_the_size_is_the_root_of_the_mean_square():
@@ -41,9 +39,7 @@ def test_only_data_far_from_those_of_training_are_named(blobs, factor, shift, st
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         model = coterie.AMCP("amcp-mog2d").fit(table)
-    named = [
-        each for each in heard if "unlike what the network was trained on" in str(each.message)
-    ]
+    named = [each for each in heard if "unlike the training sets" in str(each.message)]
     assert bool(named) == strange
     assert any("root mean square" in note for note in model.clustering_.warnings) == strange
 
@@ -55,13 +51,13 @@ def test_weights_that_scale_the_columns_know_every_size(blobs, factor):
 
 
 def test_without_a_span_nothing_is_strange():
-    assert unfamiliar(np.full((3, 2), 1e9), None) == ()
-    assert unfamiliar(np.full((3, 2), 1e9), Span(0.5, 7.0)) != ()
+    assert size_warnings(np.full((3, 2), 1e9), None) == ()
+    assert size_warnings(np.full((3, 2), 1e9), Span(0.5, 7.0)) != ()
 
 
 def test_shipped_networks_that_read_columns_as_they_are_have_a_span():
     for model in models():
-        assert (model.card.sizes is not None) == (model.card.scaling == "none"), model.name
+        assert (model.card.sizes is not None) == (model.card.traits.frame == "plain"), model.name
 
 
 def noise():
@@ -76,23 +72,13 @@ def cauchy():
     return np.random.default_rng(0).standard_cauchy(size=(600, 4))
 
 
-@pytest.fixture(scope="module")
-def limited(tmp_path_factory):
-    """The universal network, with the limits of its prior on its card."""
-    network, card = open_model("amcp-universal")
-    limits = texture_limits(preset("amcp-universal").prior, n_sets=600)
-    path = tmp_path_factory.mktemp("weights") / "limited.safetensors"
-    save_system(path, network, replace(card, texture=limits))
-    return path
-
-
-def remarks(weights, table, **settings):
+def remarks(table, weights="amcp-universal", **settings):
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         model = coterie.AMCP(weights, **settings).fit(table)
     said = [str(each.message) for each in heard]
     assert list(model.clustering_.warnings) == said
-    return [each for each in said if "unlike what the network was trained on" in each]
+    return [each for each in said if "unlike the training sets" in each]
 
 
 @pytest.mark.parametrize(
@@ -100,12 +86,12 @@ def remarks(weights, table, **settings):
     [
         (noise, "no near neighbour"),
         (lattice, "as on a grid"),
-        (cauchy, "far outside the others"),
+        (cauchy, "far outliers in every direction"),
     ],
 )
-def test_data_that_lie_as_none_in_training_are_named(limited, draw, said):
-    heard = remarks(limited, draw())
-    (remark,) = [each for each in heard if "clusters are found" not in each]  # those are too many
+def test_data_that_lie_as_none_in_training_are_named(draw, said):
+    heard = remarks(draw())
+    (remark,) = [each for each in heard if "clusters were found" not in each]  # those are too many
     assert said in remark
     assert "compare them with another method" in remark
 
@@ -124,33 +110,35 @@ def test_data_that_lie_as_none_in_training_are_named(limited, draw, said):
     ],
     ids=["wine", "iris", "cancer", "moons", "blobs", "one blob", "forty rows", "equal rows"],
 )
-def test_ordinary_data_are_not(limited, draw):
-    assert remarks(limited, draw()) == []
+def test_ordinary_data_are_not(draw):
+    assert remarks(draw()) == []
 
 
 @pytest.fixture(scope="module")
-def taught_two(limited):
+def taught_two(tmp_path_factory):
     """The same network, as if no set of its training had had more than two clusters."""
-    network, card = load_system(limited)
-    path = limited.with_stem("two")
-    save_system(path, network, replace(card, settings={**card.settings, "k_max": 2}))
+    network, card = open_model("amcp-universal")
+    path = tmp_path_factory.mktemp("weights") / "two.safetensors"
+    save_system(path, network, replace(card, traits=replace(card.traits, k_max=2)))
     return path
 
 
 def test_more_clusters_than_in_training_are_named(taught_two, blobs):
-    (remark,) = remarks(taught_two, blobs.points)
-    assert "3 clusters are found, in training it was 2 at most" in remark
+    (remark,) = remarks(blobs.points, taught_two)
+    assert "3 clusters were found, training sets had at most 2" in remark
 
 
 @pytest.mark.parametrize("wish", [3, (3, 5), 2])
 def test_nobody_is_told_of_clusters_that_they_wished_for(taught_two, blobs, wish):
-    assert remarks(taught_two, blobs.points, n_clusters=wish) == []
+    assert remarks(blobs.points, taught_two, n_clusters=wish) == []
 
 
 def test_without_limits_no_texture_is_strange():
-    assert unfamiliar_texture(lattice(), None) == ()
+    assert texture_warnings(lattice(), None) == ()
 
 
 def test_shipped_networks_that_have_frames_of_their_own_have_limits():
     for model in models():
-        assert (model.card.texture is not None) == (model.card.scaling == "robust"), model.name
+        assert (model.card.texture is not None) == (model.card.traits.frame == "standard"), (
+            model.name
+        )

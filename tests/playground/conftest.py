@@ -12,6 +12,13 @@ from coterie.playground.app import make_app
 from coterie.playground.settings import Settings
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One parallel worker makes all visits to the server, so that it starts once."""
+    for item in items:
+        if "address" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("server"))
+
+
 @contextmanager
 def serving(settings: Settings) -> Iterator[str]:
     """The address of a server that runs as a visitor meets it."""

@@ -7,6 +7,14 @@ from coterie.comparison.peers import peers
 from coterie.estimators.registry import DEFAULT
 from coterie.playground.methods import INITIAL, K_LIMIT, by_size, methods
 
+PEERS = [name for name, method in methods().items() if method.kind == "peer"]
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    """Clusters that no two methods divide alike, with points that HDBSCAN calls noise."""
+    return np.random.default_rng(1).normal(size=(160, 2)) * [3.0, 1.0]
+
 
 def test_every_model_and_every_peer_is_offered_and_the_default_is_first():
     offered = methods()
@@ -25,12 +33,19 @@ def test_every_method_finds_what_nobody_can_miss(name, blobs):
     assert np.bincount(found.labels).tolist() == sorted(np.bincount(found.labels))[::-1]
 
 
-@pytest.mark.parametrize("name", [DEFAULT, INITIAL, "hdbscan"])
-def test_the_code_does_the_same(name, blobs):
-    names = {"X": blobs.points}
-    exec(methods()[name].code, names)
-    found = methods()[name].find(blobs.points)
-    assert adjusted_rand_score(names["labels"], found.labels) == 1.0
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", [DEFAULT, INITIAL, *PEERS])
+def test_the_code_does_the_same(name, blobs, overlapping):
+    for points in (blobs.points, overlapping):
+        names = {"X": points}
+        exec(methods()[name].code, names)
+        found = methods()[name].find(points)
+        assert adjusted_rand_score(names["labels"], found.labels) == 1.0
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_the_code_of_a_peer_needs_nothing_of_this_package(name):
+    assert "coterie" not in methods()[name].code
 
 
 def test_systems_tell_their_steps_and_peers_have_none(blobs):

@@ -41,7 +41,7 @@ def test_a_table_of_bare_numbers_has_no_header():
     [
         ("", "", "is empty"),
         ("a,b\n", "", "no rows"),
-        ("a,b\nx,y\n", "", "no column of numbers"),
+        ("a,b\nx,y\n", "", "no numeric column"),
         ("a,b\n1,2\n3\n", "", "Expected 2 columns"),
         ("a,b\n1,inf\n3,4\n", "", "an infinite value in row 1"),
         ("a,b\n1,2\n", "c", "no column 'c'"),

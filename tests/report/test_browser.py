@@ -4,7 +4,6 @@ import pytest
 
 from coterie.report.write import save, write_report
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 PLACE = """row => {
   const rows = JSON.parse(document.getElementById("rows").textContent);

@@ -40,7 +40,7 @@ def test_a_single_cluster_says_so(content):
     )
     assert "It is the only cluster." in clusters_section(one)
     head, _ = table(ET.fromstring(certainty_section(one)))
-    assert "or else" not in head
+    assert "second choice" not in head
 
 
 def test_the_least_certain_rows_are_told_with_their_second_choice(content):
@@ -54,16 +54,16 @@ def test_the_least_certain_rows_are_told_with_their_second_choice(content):
         uncertain=np.array([7]),
     )
     head, rows = table(ET.fromstring(certainty_section(doubtful)))
-    assert head[:5] == ["row", "confidence", "cluster", "or else", "who"]
+    assert head[:5] == ["row", "confidence", "cluster", "second choice", "who"]
     second = str((labels[7] + 2) % 3)
     assert rows[0][:5] == ["8", "0.550", str(labels[7]), second, "point 7"]
-    assert "0.3% of the rows have less than 0.9" in certainty_section(doubtful)
+    assert "below 0.9 for 0.3% of the rows" in certainty_section(doubtful)
 
 
 def test_noise_is_neither_sure_nor_unsure(noisy):
     section = certainty_section(noisy)
-    assert "3 rows are noise and have none." in section
-    assert "0.0% of the rows have less than 0.9" in section
+    assert "3 rows are noise, without a cluster." in section
+    assert "below 0.9 for 0.0% of the rows" in section
     _, rows = table(ET.fromstring(section))
     assert {row[2] for row in rows} <= {"0", "1", "2"}
     shares = [

@@ -72,9 +72,9 @@ def test_the_page_is_sound_markup(content):
 def test_warnings_stand_at_the_top(content):
     origin = replace(content.origin, notes=("data unlike the training",), n_rows=1_000_000)
     page = render(replace(content, origin=origin))
-    assert page.index("data unlike the training") < page.index("The map")
+    assert page.index("data unlike the training") < page.index("<h2>Map")
     assert "a sample of 300 of 1,000,000 rows" in page
-    assert "Mind this" not in render(content)
+    assert "Warnings" not in render(content)
 
 
 def test_a_page_with_noise_is_sound(noisy):

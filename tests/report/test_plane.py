@@ -30,7 +30,7 @@ def test_more_columns_are_drawn_as_the_network_read_them():
     points, read = np.random.default_rng(0).normal(size=(2, 6, 4))
     plane = plane_of(points, tuple("abcd"), read)
     np.testing.assert_array_equal(plane.places, read[:, :2])
-    assert "as the network read" in plane.method
+    assert "the network's input" in plane.method
 
 
 def test_otherwise_along_the_main_axes_of_standardised_columns():

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.cluster import KMeans
 
 import coterie
-from coterie.report.write import write_report
+from coterie.report.write import as_read, write_report
 
 
 def test_a_model_gets_its_report(fitted, blobs, tmp_path):
@@ -34,6 +35,13 @@ def test_details_are_shown_with_the_rows(fitted, blobs, tmp_path):
     who = [f"who {i}" for i in range(300)]
     page = write_report(fitted, blobs.points, tmp_path / "r.html", details={"who": who}).read_text()
     assert page.count("who 7") >= 1
+
+
+def test_points_are_those_that_the_network_read(fitted, blobs):
+    read = as_read(fitted, blobs.points)
+    np.testing.assert_array_equal(read, fitted.fitted_.frame(blobs.points))
+    assert read.shape == (300, 16)
+    assert as_read(KMeans(3), blobs.points) is None  # another's model does not tell
 
 
 def test_the_same_fit_makes_the_same_page(fitted, blobs, tmp_path):

@@ -8,6 +8,7 @@ from coterie.systems.protocol import (
     Commit,
     State,
     claimed_labels,
+    cluster_numbers,
     everything_remains,
     nothing_left,
     require_labels,
@@ -17,6 +18,10 @@ from coterie.systems.protocol import (
 def claims(*rows: list[int]) -> Commit:
     joined = torch.tensor(rows, dtype=torch.bool)
     return Commit(joined, torch.zeros(joined.shape), ())
+
+
+def serving(clusters: list[int], *rows: list[int]) -> Commit:
+    return replace(claims(*rows), cluster=torch.tensor(clusters))
 
 
 def three_points(n_sets: int = 1) -> SetBatch:
@@ -65,6 +70,33 @@ def test_nothing_is_left_after_a_step_without_claims():
 def test_claimed_labels_number_the_steps_and_leave_the_rest_out():
     commits = (claims([0, 1, 0, 0], [1, 1, 0, 0]), claims([1, 0, 0, 1], [0, 0, 0, 0]))
     assert claimed_labels(commits).tolist() == [[1, 0, -1, 1], [0, 0, -1, -1]]
+
+
+def test_claimed_labels_are_the_clusters_that_steps_name():
+    commits = (
+        serving([0, 0], [0, 1, 0, 0], [1, 0, 0, 0]),
+        serving([1, 0], [1, 0, 0, 0], [0, 1, 0, 0]),
+        serving([0, 1], [0, 0, 0, 1], [0, 0, 1, 0]),
+    )
+    assert claimed_labels(commits).tolist() == [[1, 0, -1, 0], [0, 0, 1, -1]]
+
+
+def test_steps_that_name_no_cluster_serve_a_new_one_each():
+    commits = [claims([1, 0, 0]), claims([0, 1, 0]), claims([0, 0, 1])]
+    assert cluster_numbers(commits).tolist() == [0, 1, 2]
+
+
+def test_steps_serve_the_clusters_that_they_name():
+    commits = [serving([0, 0], [1], [1]), serving([1, 0], [1], [1]), serving([0, 1], [1], [1])]
+    assert cluster_numbers(commits).tolist() == [0, 1, 0]
+    assert cluster_numbers(commits, 1).tolist() == [0, 0, 1]
+
+
+def test_steps_that_nobody_joined_are_left_out():
+    first, nobody, last = claims([1, 0, 0]), claims([0, 0, 0]), claims([0, 1, 0])
+    state = everything_remains(three_points()).after(first).after(nobody).after(last)
+    assert state.with_points() == (first, last)
+    assert everything_remains(three_points()).with_points() == ()
 
 
 def test_states_and_commits_are_frozen():

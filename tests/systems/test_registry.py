@@ -3,9 +3,20 @@ from dataclasses import is_dataclass
 import pytest
 
 from coterie.systems.dac.minimum_loss import DAC
-from coterie.systems.registry import SYSTEMS, build, settings_of
+from coterie.systems.protocol import Direct, Sequential
+from coterie.systems.registry import SYSTEMS, build, settings_of, traits_of
+from coterie.systems.traits import Traits
 
 EVERY_SYSTEM = pytest.mark.parametrize("name", sorted(SYSTEMS))
+SEQUENTIAL = pytest.mark.parametrize("name", ["amcp", "dac"])
+# What each family can be asked for that is not its default.
+CHANGED = {
+    "amcp": ("columns", 3),
+    "dac": ("columns", 3),
+    "mice": ("width", 16),
+    "moco": ("width", 16),
+}
+SMALL = {name: {"backbone": "small", "queue": 64} for name in ("mice", "moco")}
 
 
 def test_builds_by_name_with_settings():
@@ -24,20 +35,55 @@ def test_a_system_knows_its_registered_name(name):
 
 @EVERY_SYSTEM
 def test_settings_build_the_same_system_again(name):
-    settings = settings_of(build(name, {"columns": 3}))
-    assert settings["columns"] == 3
+    setting, value = CHANGED[name]
+    settings = settings_of(build(name, {setting: value, **SMALL.get(name, {})}))
+    assert settings[setting] == value
     assert settings_of(build(name, settings)) == settings
 
 
-@EVERY_SYSTEM
+@SEQUENTIAL
 def test_a_system_fulfils_the_sequential_contract(name):
-    system, _ = SYSTEMS[name]
+    system = build(name, {})
     missing = [
         method
-        for method in ("start", "step", "finished", "replay", "loss", "double")
+        for method in ("start", "step_limit", "step", "finished", "replay", "loss", "double")
         if not callable(getattr(system, method, None))
     ]
     assert missing == []
+    assert isinstance(system, Sequential)
+    assert not isinstance(system, Direct)
+
+
+@EVERY_SYSTEM
+def test_a_system_names_methods_that_it_has_as_worth_compiling(name):
+    regions = build(name, SMALL.get(name, {})).regions
+    assert regions
+    assert all(callable(getattr(owner, method)) for owner, method in regions)
+
+
+@EVERY_SYSTEM
+def test_traits_are_known_without_building_the_system(name):
+    setting, value = CHANGED[name]
+    settings = {setting: value, **SMALL.get(name, {})}
+    assert traits_of(name, settings) == build(name, settings).traits
+
+
+@SEQUENTIAL
+def test_traits_follow_the_settings(name):
+    settings = {"columns": 3, "k_max": 7, "cluster_scale": 0.5}
+    assert traits_of(name, settings) == Traits((3,), "gaussian", 0.5, 7, "plain")
+
+
+def test_traits_of_clusters_without_a_density():
+    traits = traits_of("amcp", {"density": "none", "cluster_scale": 0.5, "k_max": 7})
+    assert traits == Traits((2,), None, None, 7)
+
+
+def test_traits_of_unknown_systems_and_settings_are_refused():
+    with pytest.raises(ValueError, match="unknown system 'kmeans'"):
+        traits_of("kmeans", {})
+    with pytest.raises(ValueError, match="unknown settings for 'dac': colour"):
+        traits_of("dac", {"colour": "red"})
 
 
 def test_unknown_system_is_refused_with_the_known_ones():

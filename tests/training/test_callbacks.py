@@ -21,7 +21,7 @@ from coterie.training.recipe import TrainingConfig
 
 def progress(step: int, loss: float = 0.0) -> Progress:
     optimizer = torch.optim.Adam([nn.Parameter(torch.zeros(1))], lr=0.1 * step)
-    return Progress(step, 10, torch.tensor(loss), nn.Identity(), optimizer)
+    return Progress(step, 10, torch.tensor(loss), nn.Identity(), (optimizer,))
 
 
 def lines(path) -> list[dict]:
@@ -90,6 +90,9 @@ class Splitter:
     def start(self, batch):
         return everything_remains(batch)
 
+    def step_limit(self, batch):
+        return 64
+
     def finished(self, state):
         return nothing_left(state)
 
@@ -130,7 +133,7 @@ def test_schedule_fills_a_rate_that_is_a_tensor_where_it_stands():
     recorded, plain = (torch.optim.Adam([weight], lr) for lr in (rate, config.learning_rate))
     for step in range(10):
         for optimizer in (recorded, plain):
-            Schedule(config).before_step(step, optimizer)
+            Schedule(config).before_step(step, (optimizer,))
         assert recorded.param_groups[0]["lr"] is rate
         assert float(rate) == pytest.approx(plain.param_groups[0]["lr"])
         assert plain.param_groups[0]["lr"] == Schedule(config).rate(step)

@@ -29,9 +29,9 @@ def path(tmp_path):
 
 def test_weights_moments_and_step_come_back(path):
     system, optimizer = trained(3)
-    save_checkpoint(path, system, optimizer, step=3, recipe=RECIPE)
+    save_checkpoint(path, system, (optimizer,), step=3, recipe=RECIPE)
     other, fresh = trained(0)
-    assert load_checkpoint(path, other, fresh, recipe=RECIPE) == 3
+    assert load_checkpoint(path, other, (fresh,), recipe=RECIPE) == 3
     for mine, theirs in zip(system.parameters(), other.parameters(), strict=True):
         assert torch.equal(mine, theirs)
         for key, value in optimizer.state[mine].items():
@@ -41,9 +41,9 @@ def test_weights_moments_and_step_come_back(path):
 
 def test_the_next_step_is_the_same_from_a_checkpoint(path):
     system, optimizer = trained(3)
-    save_checkpoint(path, system, optimizer, step=3, recipe=RECIPE)
+    save_checkpoint(path, system, (optimizer,), step=3, recipe=RECIPE)
     other, fresh = trained(0)
-    load_checkpoint(path, other, fresh, recipe=RECIPE)
+    load_checkpoint(path, other, (fresh,), recipe=RECIPE)
     for network, steps in ((system, optimizer), (other, fresh)):
         for parameter in network.parameters():
             parameter.grad = torch.ones_like(parameter)
@@ -54,29 +54,29 @@ def test_the_next_step_is_the_same_from_a_checkpoint(path):
 
 def test_the_file_is_plain_safetensors(path):
     system, optimizer = trained(1)
-    save_checkpoint(path, system, optimizer, step=1, recipe=RECIPE)
+    save_checkpoint(path, system, (optimizer,), step=1, recipe=RECIPE)
     with safe_open(path, framework="numpy") as file:
         assert set(file.metadata()) == {"coterie"}
         names = set(file.keys())
-    assert "system.membership_head.weight" in names
-    assert "optimizer.membership_head.weight.exp_avg_sq" in names
+    assert "system.network.membership_head.weight" in names
+    assert "optimizer.network.membership_head.weight.exp_avg_sq" in names
 
 
 def test_nothing_but_the_checkpoint_is_left_in_the_folder(path):
     system, optimizer = trained(1)
     for step in (1, 2):
-        save_checkpoint(path, system, optimizer, step=step, recipe=RECIPE)
+        save_checkpoint(path, system, (optimizer,), step=step, recipe=RECIPE)
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_another_recipe_is_refused_before_anything_is_loaded(path):
     system, optimizer = trained(2)
-    save_checkpoint(path, system, optimizer, step=2, recipe=RECIPE)
+    save_checkpoint(path, system, (optimizer,), step=2, recipe=RECIPE)
     other, fresh = trained(0)
-    before = other.membership_head.weight.clone()
+    before = other.network.membership_head.weight.clone()
     with pytest.raises(WeightsError, match=r"checkpoint\.safetensors .* another recipe"):
-        load_checkpoint(path, other, fresh, recipe={"name": "other"})
-    assert torch.equal(other.membership_head.weight, before)
+        load_checkpoint(path, other, (fresh,), recipe={"name": "other"})
+    assert torch.equal(other.network.membership_head.weight, before)
     assert not fresh.state
 
 
@@ -84,4 +84,4 @@ def test_weights_are_no_training_state(path):
     system, optimizer = trained(0)
     save_system(path, system, make_card(system))
     with pytest.raises(WeightsError, match=r"checkpoint\.safetensors holds no training state"):
-        load_checkpoint(path, system, optimizer, recipe=RECIPE)
+        load_checkpoint(path, system, (optimizer,), recipe=RECIPE)

@@ -1,9 +1,11 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
+from scipy.stats import gmean
 
-from coterie.data.folder import read_folder
+from coterie.data.folder import LEAST_SCALE, SETS_FOR_SCALE, read_folder
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.training.presets import preset
 from coterie.weights.catalogue import find
@@ -47,6 +49,63 @@ def test_a_recipe_that_starts_from_nothing_is_described_as_before_there_were_oth
     described = replace(recipe, start_from="dac-mog2d", kept=0.5).describe()
     assert (described["start_from"], described["kept"]) == ("dac-mog2d", 0.5)
     assert "kept" not in replace(recipe, start_from="dac-mog2d").describe()
+
+
+@pytest.fixture
+def corners(tmp_path):
+    """Four clusters at the corners of a wide square, of any scale."""
+
+    def draw(scale):
+        folder = tmp_path / str(scale)
+        folder.mkdir()
+        random = np.random.default_rng(0)
+        for number in range(2):
+            labels = np.arange(200) % 4
+            points = 50 * np.stack([labels % 2, labels // 2], 1)
+            points = points + scale * random.normal(size=(200, 2)) * [1, 2]
+            lines = [f"{x},{y},{label}" for (x, y), label in zip(points, labels, strict=True)]
+            (folder / f"{number}.csv").write_text("\n".join(["x,y,label", *lines]))
+        return replace(read_folder(folder), fewer_clusters=0.0)
+
+    return draw
+
+
+def test_the_scale_of_clusters_is_a_geometric_mean_over_clusters_and_axes(corners):
+    prior = corners(2.0)
+    drawn = prior.sample(SETS_FOR_SCALE, torch.Generator().manual_seed(0))
+    spreads = []
+    for points, labels in zip(drawn.points.double().numpy(), drawn.labels.numpy(), strict=True):
+        for label in set(labels) - {-1}:
+            spreads += [np.std(axis) for axis in points[labels == label].T]
+    assert len(spreads) == SETS_FOR_SCALE * 4 * 2
+    assert prior.cluster_scale() == pytest.approx(gmean(spreads), rel=1e-5)
+
+
+def test_clusters_twice_as_wide_have_twice_the_scale(corners):
+    # The square is so wide that its frame hardly depends on the clusters.
+    narrow, wide = (corners(scale).cluster_scale() for scale in (0.5, 1.0))
+    assert wide / narrow == pytest.approx(2, rel=0.02)
+    # Half of the side of the square is about one unit of its frame.
+    assert narrow == pytest.approx(np.sqrt(0.5 * 1.0) / 25, rel=0.1)
+
+
+def test_on_tables_a_fresh_network_knows_the_scale_of_their_clusters(corners):
+    prior = corners(1.0)
+    for name in ("amcp-small", "dac-mog2d"):
+        settings = preset(name).on_tables(prior, "own").settings
+        assert settings["cluster_scale"] == prior.cluster_scale()
+    taught = preset("dac-mog2d").on_tables(prior, "own", "dac-mog2d")
+    assert taught.settings == load_card(find("dac-mog2d")).settings
+
+
+def test_tables_of_equal_rows_have_the_least_scale(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y,label\n" + "1,2,u\n" * 20 + "3,1,v\n" * 20)
+    assert read_folder(tmp_path).cluster_scale() == LEAST_SCALE
+
+
+def test_on_tables_the_frame_is_the_standard_one(corners):
+    assert preset("dac-mog2d").frame == "plain"
+    assert preset("dac-mog2d").on_tables(corners(1.0), "own").frame == "standard"
 
 
 def test_on_tables_the_network_of_weights_comes_with_its_context_size(tmp_path):

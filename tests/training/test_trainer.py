@@ -12,6 +12,7 @@ from torch import nn
 
 from coterie.systems.amcp.steps import AMCP
 from coterie.systems.registry import build
+from coterie.training import trainer
 from coterie.training.callbacks import Schedule
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.recording import WARM_UP_CALLS
@@ -248,6 +249,35 @@ def test_a_captured_run_goes_on_from_its_checkpoint(recipe, tmp_path):
     assert again.losses == pytest.approx(heard.losses[5:], abs=1e-4)
 
 
+@pytest.mark.parametrize("of", [lambda recipe: recipe, anchored], ids=["dac", "anchored"])
+def test_the_regions_of_a_system_are_compiled_for_the_run_alone(recipe, of, monkeypatch):
+    recipe, called = of(recipe), []
+
+    def compiled(method):
+        def call(*args):
+            called.append(method.__name__)
+            return method(*args)
+
+        return call
+
+    monkeypatch.setattr(torch, "compile", compiled)
+    system = build(recipe.system, recipe.settings)
+    batch = recipe.sample(generator_of(0, 0, 0))
+    plain = system.loss(batch, generator_of(0, 0, 0))
+    assert called == []
+    with trainer._compiled(system, True):
+        loss = system.loss(batch, generator_of(0, 0, 0))
+    assert torch.equal(loss, plain)
+    expected = {"dac": ["loss"], "amcp": ["encode", "anchor_loss"]}
+    assert called == expected[recipe.system]
+    system.loss(batch, generator_of(0, 0, 0))
+    assert called == expected[recipe.system]
+    assert not any(name in vars(owner) for owner, name in system.regions)
+    with trainer._compiled(system, False):
+        system.loss(batch, generator_of(0, 0, 0))
+    assert called == expected[recipe.system]
+
+
 def test_another_seed_gives_other_weights(recipe, tmp_path, uninterrupted):
     other = replace(recipe, training=replace(recipe.training, seed=1))
     assert not same_weights(train(other, tmp_path, accelerator="cpu"), uninterrupted)
@@ -266,15 +296,15 @@ def test_folder_receives_weights_that_open_with_their_recipe(recipe, tmp_path, u
     system, card = load_system(tmp_path / WEIGHTS)
     assert same_weights(system, uninterrupted)
     assert card.trained_on == "toys"
-    assert card.scaling == "none"
+    assert card.traits == system.traits
     assert card.provenance["recipe"]["training"]["steps"] == 12
 
 
-def test_the_weights_know_the_scaling_of_their_recipe(recipe, tmp_path):
-    short = replace(recipe, scaling="robust", training=replace(recipe.training, steps=1))
+def test_the_weights_know_the_frame_of_their_recipe(recipe, tmp_path):
+    short = replace(recipe, frame="standard", training=replace(recipe.training, steps=1))
     train(short, tmp_path, accelerator="cpu")
     card = load_system(tmp_path / WEIGHTS)[1]
-    assert card.scaling == card.provenance["recipe"]["scaling"] == "robust"
+    assert card.traits.frame == card.provenance["recipe"]["frame"] == "standard"
 
 
 def test_a_run_that_stopped_goes_on_from_its_checkpoint(recipe, tmp_path, uninterrupted):

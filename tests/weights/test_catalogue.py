@@ -1,11 +1,12 @@
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from coterie.weights.catalogue import find, models, open_model
+from coterie.weights.catalogue import find, models, n_parameters, open_model
 from coterie.weights.format import WeightsError, load_card, make_card, save_system
 
 
@@ -17,7 +18,9 @@ def test_the_shipped_models_are_listed():
 def test_a_shipped_model_opens_and_says_what_it_is(model):
     system, card = open_model(model.name)
     assert card == model.card == load_card(model.path)
-    assert system.config.columns == card.columns
+    assert system.config.columns == card.traits.columns
+    assert replace(system.traits, frame=card.traits.frame) == card.traits
+    assert n_parameters(model.path) == sum(each.numel() for each in system.parameters())
     assert card.trained_on
     assert all(torch.isfinite(value).all() for value in system.state_dict().values())
     assert model.size == model.path.stat().st_size

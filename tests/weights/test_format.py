@@ -6,6 +6,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from coterie.systems.registry import build
 from coterie.weights.format import (
     FORMAT_VERSION,
     Card,
@@ -17,6 +18,8 @@ from coterie.weights.format import (
     save_system,
     save_tensors,
 )
+
+SMALL = {"width": 16, "read_width": 16, "heads": 2, "references": 4, "encoder_blocks": 1}
 
 
 @pytest.fixture
@@ -41,15 +44,19 @@ def test_a_system_comes_back_with_its_weights_and_its_card(written, small_dac):
     for name, value in small_dac.state_dict().items():
         assert torch.equal(system.state_dict()[name], value)
     assert system.config == small_dac.config
-    assert card == Card("dac", asdict(small_dac.config), "toys", {"seed": 3})
+    assert card == Card(
+        "dac", asdict(small_dac.config), small_dac.traits, "toys", provenance={"seed": 3}
+    )
 
 
 @pytest.mark.parametrize(
-    ("settings", "has_density"),
-    [({}, True), ({"density": "gaussian"}, True), ({"density": "none"}, False)],
+    ("settings", "density"),
+    [({}, "gaussian"), ({"density": "gaussian"}, "gaussian"), ({"density": "none"}, None)],
 )
-def test_a_card_tells_whether_clusters_have_a_density(settings, has_density):
-    assert Card("amcp", settings).has_density == has_density
+def test_a_card_tells_whether_clusters_have_a_density(path, settings, density):
+    system = build("amcp", {**SMALL, **settings})
+    save_system(path, system, make_card(system))
+    assert load_card(path).traits.density == density
 
 
 def test_a_loaded_system_is_ready_for_inference(written):
@@ -62,17 +69,22 @@ def test_a_card_can_be_read_alone(written, small_dac):
     assert load_card(written).settings == asdict(small_dac.config)
 
 
-def test_a_card_remembers_the_scaling(path, small_dac):
-    save_system(path, small_dac, make_card(small_dac, scaling="robust", seed=3))
-    assert load_card(path).scaling == "robust"
+def test_a_card_remembers_the_frame(path, small_dac):
+    save_system(path, small_dac, make_card(small_dac, frame="standard", seed=3))
+    assert load_card(path).traits == replace(small_dac.traits, frame="standard")
     assert load_card(path).provenance == {"seed": 3}
 
 
-def test_a_file_from_before_the_scaling_has_none(path, small_dac):
-    card = asdict(make_card(small_dac))
-    del card["scaling"]
-    save_tensors(path, small_dac.state_dict(), {"version": FORMAT_VERSION, "card": card})
-    assert load_card(path).scaling == "none"
+@pytest.mark.parametrize(
+    ("system", "settings"),
+    [("dac", {"columns": 3, "k_max": 9, "cluster_scale": 0.5}), ("amcp", {"density": "none"})],
+)
+def test_a_card_tells_the_traits_of_its_system(path, system, settings):
+    built = build(system, {**SMALL, **settings} if system == "amcp" else settings)
+    save_system(path, built, make_card(built))
+    traits = load_card(path).traits
+    assert traits == built.traits
+    assert isinstance(traits.item_shape, tuple)
 
 
 def test_tensors_of_any_layout_come_back(path):
@@ -148,6 +160,31 @@ def test_header_without_a_card(path, header):
 
 
 @pytest.mark.parametrize(
+    "traits",
+    [
+        None,
+        {},
+        "traits",
+        {"item_shape": None},
+        {"item_shape": [2], "frame": "robust"},
+        {"item_shape": [2], "colour": "red"},
+    ],
+    ids=json.dumps,
+)
+def test_traits_that_cannot_be_read(path, small_dac, traits):
+    card = {**asdict(make_card(small_dac)), "traits": traits}
+    save_tensors(path, small_dac.state_dict(), {"version": FORMAT_VERSION, "card": card})
+    with refused("has no readable card"):
+        load_card(path)
+
+
+def test_an_unversioned_header(path):
+    save_tensors(path, {}, {"card": {}})
+    with refused("has format None"):
+        load_card(path)
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"system": "kmeans"},
@@ -166,7 +203,7 @@ def test_header_that_does_not_fit_the_weights(path, small_dac, change):
 
 def test_weights_that_are_missing_from_the_file(path, small_dac):
     weights = small_dac.state_dict()
-    del weights["membership_head.bias"]
+    del weights["network.membership_head.bias"]
     save_tensors(path, weights, {"version": FORMAT_VERSION, "card": asdict(make_card(small_dac))})
-    with refused(r"membership_head\.bias"):
+    with refused(r"network\.membership_head\.bias"):
         load_system(path)

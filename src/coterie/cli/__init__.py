@@ -1,4 +1,4 @@
-"""The command line. What is heavy is imported inside the commands, so that --help is instant."""
+"""The command line. Commands import heavy modules when they run, so that --help is instant."""
 
 import sys
 

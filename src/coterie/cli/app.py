@@ -5,12 +5,11 @@ from typing import Annotated
 import typer
 
 from coterie import __version__
-from coterie.cli.bench import bench
 from coterie.cli.cluster import cluster
 from coterie.cli.compare import compare
 from coterie.cli.export import export
 from coterie.cli.models import models
-from coterie.cli.refusal import OneLineGroup
+from coterie.cli.refusal import OneLineGroup, refuse
 from coterie.cli.serve import serve
 from coterie.cli.train import train
 
@@ -24,7 +23,7 @@ app = typer.Typer(
 )
 
 
-def _say_version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"coterie {__version__}")
         raise typer.Exit
@@ -34,7 +33,7 @@ def _say_version(wanted: bool) -> None:
 def coterie(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version."),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Clustering as a forward pass: no number of clusters to choose."""
@@ -47,5 +46,13 @@ app.command(epilog="Example: coterie compare table.csv --label species")(compare
 app.command(epilog="Example: coterie train dac-mog2d --out runs/mine --device cuda")(train)
 app.command(epilog="Example: coterie models --json")(models)
 app.command(epilog="Example: coterie serve --port 8080 --open")(serve)
-app.add_typer(bench, name="bench")
 app.add_typer(export, name="export")
+
+
+@app.command(
+    hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+)
+def bench(context: typer.Context) -> None:
+    """Moved to the source repository: python benchmarks."""
+    again = " ".join(["python benchmarks", *context.args])
+    refuse(f"the benchmarks are part of the source repository; run there: {again}")

@@ -1,4 +1,4 @@
-"""`coterie cluster`: a table in, clusters out."""
+"""`coterie cluster`: find the clusters of a table."""
 
 import json
 import warnings
@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coterie.cli.invocation import command_line
-from coterie.cli.n_clusters import NClusters, parse_n_clusters
 from coterie.cli.options import (
     Array,
     AsJson,
     Columns,
     Encoding,
+    Ending,
     Exclude,
     File,
     Id,
     MinClusterSize,
+    NClusters,
     Noise,
     Sample,
     Seed,
     Separator,
+    command_line,
+    parse_n_clusters,
     shipped_weights,
 )
 from coterie.cli.outputs import (
     STANDARD_OUTPUT,
-    Found,
+    FitResult,
     Targets,
     draw,
     refuse_targets,
@@ -49,7 +51,7 @@ def cluster(
         str,
         typer.Option(
             metavar="NAME",
-            help="A shipped model (see coterie models) or a file.",
+            help="A shipped model (see coterie models) or a weights file.",
             autocompletion=shipped_weights,
         ),
     ] = "amcp-universal",
@@ -66,28 +68,31 @@ def cluster(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the rows with their cluster and confidence, in the format they came in;"
+            help="Write the rows with their cluster and confidence, in the input format;"
             " - is standard output.",
         ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write one HTML page that shows and explains it all."),
+        typer.Option(metavar="FILE", help="Write a self-contained HTML report."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the clusters as they were found.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Plot the steps in which the clusters were found."),
     ] = None,
     as_json: AsJson = False,
     sample: Sample = None,
     seed: Seed = 0,
-    no_consolidate: Annotated[
-        bool,
+    ending: Annotated[
+        Ending,
         typer.Option(
-            "--no-consolidate", help="Keep what the network proposed, without a revision."
+            help="How clusters are finished: as found by the network, re-estimated by EM, or"
+            " consolidated by their likelihood; auto: the best that the weights support."
         ),
-    ] = False,
+    ] = Ending.auto,
+    no_consolidate: Annotated[bool, typer.Option("--no-consolidate", hidden=True)] = False,
 ) -> None:
-    """Find the clusters of the rows of a table, and how many there are."""
+    """Cluster the rows of a table; the number of clusters is inferred."""
     targets = Targets(out, plot, report)
     if as_json and out == STANDARD_OUTPUT:
         refuse("--json and --out - would both write to standard output")
@@ -108,7 +113,7 @@ def cluster(
                 n_clusters=parse_n_clusters(n_clusters),
                 min_cluster_size=min_cluster_size,
                 noise=noise,
-                consolidate=not no_consolidate,
+                ending=_chosen_ending(ending, no_consolidate),
                 whole_trace=targets.report is not None,
                 random_state=seed,
             )
@@ -131,10 +136,20 @@ def cluster(
         show(result, to_stderr=out == STANDARD_OUTPUT)
 
 
-def _fit(model: "AmortizedClusterer", table: "Table") -> Found:
+def _chosen_ending(ending: Ending, no_consolidate: bool) -> str:
+    """The ending asked for; the option of earlier releases stands for "network"."""
+    if not no_consolidate:
+        return ending.value
+    if ending is not Ending.auto:
+        refuse(f"--no-consolidate and --ending {ending.value}: give one of them")
+    typer.echo("--no-consolidate is deprecated: use --ending network", err=True)
+    return Ending.network.value
+
+
+def _fit(model: "AmortizedClusterer", table: "Table") -> FitResult:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         model.fit(table.values)
     notes = [str(warning.message) for warning in caught]
     every = [*table.notes, *notes, *model.clustering_.warnings]
-    return Found(model, tuple(dict.fromkeys(every)))
+    return FitResult(model, tuple(dict.fromkeys(every)))

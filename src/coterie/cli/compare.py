@@ -1,4 +1,4 @@
-"""`coterie compare`: our model and its peers on one table."""
+"""`coterie compare`: our models and other methods on one table."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +35,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="The column with the true groups: adds ARI, NMI and ACC.",
+            help="The column with the true clusters: adds ARI, NMI and ACC.",
             show_default=False,
         ),
     ] = None,
@@ -51,7 +51,7 @@ def compare(
     ] = None,
     max_clusters: Annotated[
         int,
-        typer.Option(metavar="K", min=2, help="Up to how many the peers look for, where they do."),
+        typer.Option(metavar="K", min=2, help="Upper limit for peers that search for the number."),
     ] = 12,
     columns: Columns = None,
     exclude: Exclude = None,
@@ -60,18 +60,20 @@ def compare(
     encoding: Encoding = "utf-8",
     array: Array = None,
     sample: Annotated[
-        int, typer.Option(metavar="N", min=2, help="Of a longer file, compare on as many rows.")
+        int,
+        typer.Option(metavar="N", min=2, help="Maximum number of rows; longer files are sampled."),
     ] = 5000,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Run our model and the usual methods on one table, side by side.
+    """Compare our model with common methods on one table.
 
-    The others get standardised columns; a model of ours scales them itself, or reads them as they
-    are where its card says so.
+    The other methods get standardised columns; our models scale the columns themselves or read
+    them unscaled, as their cards state.
 
-    Agreement is the mean adjusted Rand index with the other methods: one for the same clusters,
-    zero for chance. Silhouette (higher is better) and DBI (lower is better) favour round clusters.
+    Agreement is the mean adjusted Rand index with the other methods: one for identical clusters,
+    zero for random ones. Silhouette (higher is better) and DBI (lower is better) favour round
+    clusters.
     """
     with refusing(), stages() as begin:
         import numpy as np
@@ -88,8 +90,8 @@ def compare(
 
         names = weights or [DEFAULT]
         for name in names:
-            open_model(name)  # a wrong one is told before the work,
-            open_model(name, dtype=torch.float64)  # and none is timed while it is read
+            open_model(name)  # fail early for unknown models,
+            open_model(name, dtype=torch.float64)  # and do not time the loading
         truth = None
         with opened(file, separator=separator, encoding=encoding, array=array) as source:
             labels = named(source, [label]) if label is not None else ()
@@ -102,7 +104,7 @@ def compare(
             for cells in read_rows(source, labels, table.rows).values():
                 truth = np.array(cells)
         if len(table.values) < 2:
-            refuse(f"{source.name} has a single row; there is nothing to compare")
+            refuse(f"{source.name} has a single row; a comparison needs two or more")
         methods = [
             *(amortized(name, clusterer(name, random_state=seed)) for name in names),
             *map(standardised, peers(min(max_clusters, len(table.values)))),
@@ -118,9 +120,9 @@ def compare(
 def _result(
     file: str, table: "Table", comparison: "Comparison", label: str | None
 ) -> dict[str, Any]:
-    """What was found, ready for JSON."""
+    """The comparison as a JSON object."""
     pairs = [
-        [None if value != value else round(float(value), 6) for value in line]  # NaN is not itself
+        [None if value != value else round(float(value), 6) for value in line]  # NaN != NaN
         for line in comparison.agreement
     ]
     return {
@@ -149,7 +151,7 @@ def _show(result: dict[str, Any]) -> None:
     say(f"[dim]columns  [/] {escape(listed(result['columns']))}")
     for column in result["left_out"]:
         say(
-            f"[dim]left out [/] {escape(column['name'] or '(no name)')}: {escape(column['reason'])}"
+            f"[dim]dropped  [/] {escape(column['name'] or '(no name)')}: {escape(column['reason'])}"
         )
     scores = ["ari", "nmi", "acc"] if result["label"] is not None else []
     keys = ["n_clusters", *scores, "agreement", "silhouette", "dbi", "seconds"]
@@ -160,7 +162,7 @@ def _show(result: dict[str, Any]) -> None:
     show_tables([(title, header, cells)], console)
     for row in result["methods"]:
         if row["refusal"] is not None:
-            say(f"[yellow]{escape(row['method'])}[/] refused: {escape(row['refusal'])}")
+            say(f"[yellow]{escape(row['method'])}[/] failed: {escape(row['refusal'])}")
     for note in result["notes"]:
         say(f"[yellow]note     [/] {escape(note)}")
     notes: dict[str, list[str]] = {}

@@ -24,7 +24,7 @@ def onnx(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A shipped model of AMCP or a weights file.",
+            help="A shipped AMCP model or a weights file.",
             autocompletion=shipped_weights,
         ),
     ],
@@ -33,9 +33,9 @@ def onnx(
         typer.Option(metavar="FOLDER", help="Default: NAME-onnx.", show_default=False),
     ] = None,
 ) -> None:
-    """Write encoder.onnx and step.onnx, which take any number of points."""
+    """Write encoder.onnx and step.onnx for any number of points."""
     with refusing():
-        import onnxscript  # noqa: F401  (torch would miss it later, and in more words)
+        import onnxscript  # noqa: F401  (a clearer error than torch's later one)
 
         from coterie.export.onnx import export_onnx
 

@@ -1,4 +1,4 @@
-"""How a command ends at Ctrl+C: exit code 130 and one line on stderr."""
+"""End a command on Ctrl+C: exit code 130 and one line on stderr."""
 
 import signal
 from pathlib import Path
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from coterie.training.callbacks import Progress
     from coterie.training.recipe import Recipe
 
-INTERRUPTED = 130  # what shells expect: 128 and the number of the signal
+INTERRUPTED = 130  # 128 plus the number of the signal, as shells expect
 
 
 def interrupt(message: str = "interrupted") -> NoReturn:
-    """Leave a command that was interrupted with one line for people."""
+    """Exit an interrupted command with one line."""
     typer.echo(f"coterie: {message}", err=True)
     raise typer.Exit(INTERRUPTED)
 
 
 class LastStep:
-    """At Ctrl+C, the step that runs is finished and kept; a second Ctrl+C does not wait.
+    """On Ctrl+C, finish and save the current step; a second Ctrl+C exits at once.
 
-    A callback of training, to be entered around it.
+    A training callback and a context manager around the training.
     """
 
     def __init__(self, checkpoint: Path, recipe: "Recipe") -> None:
@@ -35,9 +35,9 @@ class LastStep:
     def __exit__(self, *_: object) -> None:
         self._listen_no_more()
 
-    def before_step(self, step: int, optimizer: Any) -> None:
-        # Only now: Ctrl+C while the network is being built has no step to wait for. A command in
-        # the background ignores it, and goes on doing so.
+    def before_step(self, step: int, optimizers: Any) -> None:
+        # Not earlier: before the first step there is nothing to finish. A background command
+        # ignores SIGINT, and continues to do so.
         if not self._asked and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._ask)
 

@@ -1,4 +1,4 @@
-"""`coterie models`: what ships with the package."""
+"""`coterie models`: list the shipped models."""
 
 import json
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from coterie.cli.refusal import refusing
 
 
 def models(
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """List the trained models that ship with the package."""
     with refusing():
@@ -40,14 +40,14 @@ def models(
 
 
 def _rows() -> list[dict[str, Any]]:
-    from coterie.weights.catalogue import models, open_model
+    from coterie.weights.catalogue import models, n_parameters
 
     return [
         {
             "name": model.name,
             "system": model.card.system,
-            "columns": model.card.columns,
-            "parameters": sum(p.numel() for p in open_model(model.name)[0].parameters()),
+            "columns": model.card.traits.columns,
+            "parameters": n_parameters(model.path),
             "bytes": model.size,
             "trained_on": model.card.trained_on,
             "path": str(model.path),

@@ -1,18 +1,30 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options shared by several commands, and the command line they form."""
 
+import shlex
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import coterie
+from coterie.cli.refusal import refuse
 
 
 def shipped_weights(incomplete: str) -> list[str]:
-    """The names of the shipped models, for the shell; without loading any of them."""
+    """The names of the shipped models for shell completion, without loading any."""
     folder = Path(coterie.__file__).parent / "weights"
     names = sorted(path.stem for path in folder.glob("*.safetensors"))
     return [name for name in names if name.startswith(incomplete)]
+
+
+class Ending(StrEnum):
+    """The endings of `coterie.inference.endings`, listed here so that the help loads nothing."""
+
+    auto = "auto"
+    network = "network"
+    em = "em"
+    consolidate = "consolidate"
 
 
 File = Annotated[
@@ -27,20 +39,20 @@ Columns = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAMES",
-        help="Cluster by these columns, with commas between them. Default: all of numbers.",
+        help="Columns to cluster, separated by commas. Default: all numeric columns.",
         show_default=False,
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="Leave these columns out.", show_default=False),
+    typer.Option(metavar="NAMES", help="Columns to drop, separated by commas.", show_default=False),
 ]
 Id = Annotated[
     list[str] | None,
     typer.Option(
         "--id",
         metavar="NAMES",
-        help="Columns that name the rows: carried, not clustered.",
+        help="Columns that identify the rows: shown in the report, not clustered.",
         show_default=False,
     ),
 ]
@@ -49,17 +61,23 @@ Separator = Annotated[
     typer.Option(
         "--sep",
         metavar="CHAR",
-        help="What separates the columns. Default: a comma, a tab in .tsv.",
+        help="The column separator. Default: a comma, or a tab in .tsv.",
         show_default=False,
     ),
 ]
 Encoding = Annotated[
-    str, typer.Option(metavar="NAME", help="How text is encoded, as in latin-1 or utf-16.")
+    str, typer.Option(metavar="NAME", help="Text encoding, for example latin-1 or utf-16.")
 ]
 Array = Annotated[
     str | None,
+    typer.Option(metavar="NAME", help="The array of an NPZ file to cluster.", show_default=False),
+]
+NClusters = Annotated[
+    str | None,
     typer.Option(
-        metavar="NAME", help="Which array of an NPZ file is the table.", show_default=False
+        metavar="K|LOW:HIGH",
+        help="The number of clusters, as in 5, or a range, as in 2:8. Default: inferred.",
+        show_default=False,
     ),
 ]
 MinClusterSize = Annotated[
@@ -67,20 +85,52 @@ MinClusterSize = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Dissolve clusters of fewer rows: these join the next likely one.",
+        help="Dissolve smaller clusters; their rows join the next most probable one.",
     ),
 ]
-Noise = Annotated[
-    bool, typer.Option("--noise", help="Give rows that no cluster wants the cluster -1.")
-]
+Noise = Annotated[bool, typer.Option("--noise", help="Label outliers as noise, cluster -1.")]
 Sample = Annotated[
     int | None,
     typer.Option(
         metavar="N",
         min=1,
-        help="Rows held in memory: of a longer file, clusters are found on a sample of as many.",
+        help="Maximum number of rows in memory; for longer files, clusters are found on a sample.",
         show_default="100000",
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Draws the sample of a long file.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Random seed for the sample of a long file.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def parse_n_clusters(text: str | None) -> int | tuple[int, int] | None:
+    """5 -> 5, 2:8 -> (2, 8)."""
+    if text is None:
+        return None
+    parts = text.split(":")
+    if len(parts) > 2 or not all(part.strip().isdecimal() for part in parts):
+        refuse(f"--n-clusters takes a number, as in 5, or a range, as in 2:8, not {text!r}")
+    low, high = int(parts[0]), int(parts[-1])
+    if low < 1 or high < low:
+        refuse(f"--n-clusters {text}: invalid number of clusters")
+    return low if len(parts) == 1 else (low, high)
+
+
+def command_line(context: typer.Context) -> str:
+    """The command with its arguments, quoted for a shell."""
+    words = context.command_path.split()
+    arguments, options = [], []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        value = context.params[parameter.name or ""]
+        if parameter.param_type_name == "argument":
+            arguments.append(str(value))
+        elif isinstance(value, bool):
+            options.append(parameter.opts[0])
+        else:
+            for each in value if isinstance(value, list | tuple) else [value]:
+                options += [parameter.opts[0], str(each)]
+    return shlex.join([*words, *arguments, *options])

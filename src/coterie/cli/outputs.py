@@ -1,4 +1,4 @@
-"""What `coterie cluster` writes: labels, a picture, a report."""
+"""The output files of `coterie cluster`: labels, a picture, a report."""
 
 import shutil
 import sys
@@ -20,22 +20,22 @@ STANDARD_OUTPUT = Path("-")
 
 
 class Targets(NamedTuple):
-    """Where the labels, the picture and the report go."""
+    """Paths of the labels, the picture and the report."""
 
     labels: Path | None
     picture: Path | None
     report: Path | None
 
 
-class Found(NamedTuple):
-    """A fitted model, and what people should mind."""
+class FitResult(NamedTuple):
+    """A fitted model and notes for the user."""
 
     model: "AmortizedClusterer"
     notes: tuple[str, ...]
 
 
 def refuse_targets(file: Path, source: "Source", targets: Targets) -> None:
-    """Say no before the work to what could not be written after it."""
+    """Reject targets that cannot be written, before the work begins."""
     from coterie.data.tables.labelled import refuse_labelled, refuse_other_format
 
     if targets.labels is not None:
@@ -46,12 +46,12 @@ def refuse_targets(file: Path, source: "Source", targets: Targets) -> None:
         from coterie.plots import SUFFIXES
 
         if targets.picture.suffix.lower() not in SUFFIXES:
-            refuse(f"cannot draw {targets.picture}; a picture ends in {', '.join(SUFFIXES)}")
+            refuse(f"cannot write {targets.picture}; a picture must end in {', '.join(SUFFIXES)}")
     if targets.report is not None and targets.report.suffix.lower() not in (".html", ".htm"):
-        refuse(f"cannot write {targets.report}; a report ends in .html")
+        refuse(f"cannot write {targets.report}; a report must end in .html")
     for target in filter(None, targets):
         if target.exists() and file.exists() and target.samefile(file):
-            refuse(f"{target} is the input itself; write to another file")
+            refuse(f"{target} is the input file; write to another file")
         if target.is_dir():
             refuse(f"{target} is a folder; name a file")
 
@@ -59,7 +59,7 @@ def refuse_targets(file: Path, source: "Source", targets: Targets) -> None:
 def write_labels(
     source: "Source", table: "Table", model: "AmortizedClusterer", out: Path | None, begin: Begin
 ) -> "Sizes":
-    """Count the clusters over all rows, and write the rows where they are wanted."""
+    """Count the rows of each cluster, and write the labelled rows if requested."""
     from coterie.data.tables.labelled import Sizes, label_rows
     from coterie.inference.result import own_probability
 
@@ -88,7 +88,7 @@ def write_labels(
 
 
 def draw(table: "Table", model: "AmortizedClusterer", plot: Path | None) -> None:
-    """Draw the steps, where a picture is wanted."""
+    """Plot the steps, if a picture is requested."""
     if plot is None:
         return
     from coterie.data.tables.labelled import replacing
@@ -101,13 +101,13 @@ def draw(table: "Table", model: "AmortizedClusterer", plot: Path | None) -> None
 def write_report(
     source: "Source",
     table: "Table",
-    found: Found,
+    found: FitResult,
     sizes: "Sizes",
     choice: "Choice",
     command: str,
     path: Path,
 ) -> None:
-    """Write the report; of the columns left out it shows those that name the rows, or else text."""
+    """Write the report, with the identifiers of the rows or else the dropped text columns."""
     from coterie.data.tables.columns import named
     from coterie.data.tables.survey import read_rows
     from coterie.report.content import Origin, gather
@@ -123,10 +123,7 @@ def write_report(
         facts=(
             ("weights", str(found.model.weights)),
             ("columns", listed(table.names)),
-            *(
-                ("left out", f"{left.name or '(no name)'}: {left.reason}")
-                for left in table.left_out
-            ),
+            *(("dropped", f"{left.name or '(no name)'}: {left.reason}") for left in table.left_out),
         ),
         notes=found.notes,
     )

@@ -1,4 +1,4 @@
-"""Bars for work that takes more than a moment."""
+"""Progress bars on stderr, if it is a terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,18 +14,18 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-PATIENCE = 1.0  # seconds without a bar
+PATIENCE = 1.0  # seconds before the bars appear
 
-# Begins a stage of the work; what it gives back is told the share that is done.
+# Begins a stage and returns a function that reports the share that is done.
 Begin = Callable[[str], Callable[[float], None]]
 
 
 @contextmanager
 def stages() -> Iterator[Begin]:
-    """Bars on stderr, one for each stage, with the time left; none where nobody watches.
+    """One bar per stage, with the time remaining.
 
-    They come after a second and are gone at the end. A stage that tells no share has no end to
-    foresee, and its bar goes to and fro.
+    The bars appear after a second and are removed at the end. The bar of a stage that reports no
+    share pulses.
     """
     console = Console(stderr=True)
     bars = Progress(

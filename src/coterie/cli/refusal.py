@@ -1,4 +1,4 @@
-"""How a command says no: exit code 2 and one line on stderr."""
+"""Errors of a command: exit code 2 and one line on stderr."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,14 +25,14 @@ EXTRAS = {
 
 
 def refuse(message: str) -> NoReturn:
-    """Leave the command with one line for people."""
+    """Exit the command with a one-line message."""
     typer.echo(f"coterie: {' '.join(message.split())}", err=True)
     raise typer.Exit(2)
 
 
 @contextmanager
 def refusing(wrong: type[ValueError] = ValueError) -> Iterator[None]:
-    """Turn errors in what a user gave into refusals: wrong values, files, missing extras."""
+    """Turn user errors into one-line messages: wrong values, files, missing extras."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -47,7 +47,7 @@ def refusing(wrong: type[ValueError] = ValueError) -> Iterator[None]:
 
 
 class OneLineGroup(TyperGroup):
-    """A command group in which wrong usage and Ctrl+C are one line too."""
+    """A command group that reports usage errors and Ctrl+C in one line."""
 
     def make_context(self, *args: Any, **settings: Any) -> Any:
         try:
@@ -69,12 +69,12 @@ class OneLineGroup(TyperGroup):
         except typer.Abort:
             code = INTERRUPTED
         except Exception as error:
-            # Typer hides the class of its usage errors; this is the method that all of them have.
+            # Typer hides the class of its usage errors, but all of them have this method.
             if not hasattr(error, "format_message"):
                 raise
             where = getattr(getattr(error, "ctx", None), "command_path", "coterie")
             message = " ".join(error.format_message().split())
-            if message:  # without any argument the help was printed, and there is nothing to add
+            if message:  # empty if the help was printed because there were no arguments
                 typer.echo(f"coterie: {message} (see {where} --help)", err=True)
             code = 2
         raise SystemExit(code if isinstance(code, int) else 0)

@@ -13,35 +13,41 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 def serve(
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Who may come; 0.0.0.0 lets everybody in.")
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on; 0.0.0.0 accepts connections from anywhere.",
+        ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(metavar="N", min=0, max=65535, help="0 takes any that is free.")
+        int, typer.Option(metavar="N", min=0, max=65535, help="Port; 0 chooses a free one.")
     ] = 8000,
     max_points: Annotated[
-        int | None, typer.Option(metavar="N", envvar="COTERIE_MAX_POINTS", help="In one request.")
+        int | None,
+        typer.Option(metavar="N", envvar="COTERIE_MAX_POINTS", help="Points per request."),
     ] = None,
     max_columns: Annotated[
-        int | None, typer.Option(metavar="N", envvar="COTERIE_MAX_COLUMNS", help="In one request.")
+        int | None,
+        typer.Option(metavar="N", envvar="COTERIE_MAX_COLUMNS", help="Columns per request."),
     ] = None,
     max_bytes: Annotated[
-        int | None, typer.Option(metavar="N", envvar="COTERIE_MAX_BYTES", help="In one request.")
+        int | None, typer.Option(metavar="N", envvar="COTERIE_MAX_BYTES", help="Bytes per request.")
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(metavar="S", envvar="COTERIE_SECONDS", help="For one clustering, at most."),
+        typer.Option(metavar="S", envvar="COTERIE_SECONDS", help="Time limit of a clustering."),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", envvar="COTERIE_WORKERS", help="Clusterings at the same time."),
+        typer.Option(metavar="N", envvar="COTERIE_WORKERS", help="Concurrent clusterings."),
     ] = None,
     waiting: Annotated[
         int | None,
-        typer.Option(metavar="N", envvar="COTERIE_WAITING", help="Further requests that may wait."),
+        typer.Option(metavar="N", envvar="COTERIE_WAITING", help="Length of the queue."),
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Draw points in a browser and watch them being clustered; also a REST API."""
+    """Serve the playground, a page to draw and cluster points, and its REST API."""
     limits = {
         "max_points": max_points,
         "max_columns": max_columns,
@@ -68,18 +74,18 @@ def serve(
     address = f"http://{_shown(host)}:{listener.getsockname()[1]}"
     typer.echo(f"coterie playground: {address}  (Ctrl+C stops it)")
     if host not in LOOPBACK:
-        typer.echo("coterie: everybody who reaches this machine can use it", err=True)
+        typer.echo("coterie: anyone who can reach this machine can use it", err=True)
     if show:
         typer.launch(address)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
-    with suppress(KeyboardInterrupt):  # which uvicorn passes on once it has stopped
+    with suppress(KeyboardInterrupt):  # which uvicorn re-raises after its shutdown
         uvicorn.Server(config).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that already listens, so that a port that is taken is told before all else."""
+    """A listening socket, so that a port in use is reported first."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Told that this is TCP, asyncio sends small answers at once instead of 40 ms later.
+    # With IPPROTO_TCP asyncio sets TCP_NODELAY, which saves 40 ms for small responses.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

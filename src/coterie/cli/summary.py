@@ -1,4 +1,4 @@
-"""What `coterie cluster` says at the end."""
+"""The summary of `coterie cluster`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ def summary(
     sizes: "Sizes",
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """What was found, ready for JSON."""
+    """The result as a JSON object."""
     return {
         "file": file,
         "rows": table.n_rows,
@@ -50,7 +50,7 @@ def summary(
 
 
 def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
-    """Print a summary for people."""
+    """Print a readable summary."""
     console = Console(highlight=False, stderr=to_stderr)
 
     def say(text: str) -> None:
@@ -67,15 +67,15 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
     say(f"[dim]columns  [/] {escape(listed(result['columns']))}")
     for column in result["left_out"]:
         say(
-            f"[dim]left out [/] {escape(column['name'] or '(no name)')}: {escape(column['reason'])}"
+            f"[dim]dropped  [/] {escape(column['name'] or '(no name)')}: {escape(column['reason'])}"
         )
     say(f"[dim]model    [/] {escape(result['weights'])}")
     if result["mean_log_likelihood"] is not None:
         say(f"[dim]fit      [/] mean log-likelihood {result['mean_log_likelihood']:.3f} per row")
     console.print(_cluster_table(result["clusters"], rows))
     if noise := result["noise"]:
-        are = "row that no cluster wants" if noise == 1 else "rows that no cluster wants"
-        say(f"[dim]noise    [/] {noise:,} {are}, {noise / rows:.1%}: cluster -1")
+        outliers = "outlier" if noise == 1 else "outliers"
+        say(f"[dim]noise    [/] {noise:,} {outliers}, {noise / rows:.1%}: cluster -1")
     for name in ("labels", "picture", "report"):
         if result[name] not in (None, "-"):
             say(f"[dim]{name:<9}[/] {escape(result[name])}")
@@ -84,7 +84,7 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
 
 
 def listed(names: Sequence[str], most: int = 40) -> str:
-    """Names with commas between them; of a great many the first and the last, and their number."""
+    """Names separated by commas; for many names their number, the first and the last."""
     if len(names) <= most:
         return ", ".join(names)
     return f"{len(names)}: {', '.join(names[:3])}, ..., {names[-1]}"

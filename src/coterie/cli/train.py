@@ -1,4 +1,4 @@
-"""`coterie train`: the recipe behind a model, followed once more."""
+"""`coterie train`: train a model by a recipe."""
 
 import math
 import os
@@ -14,13 +14,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from coterie.cli.interruption import INTERRUPTED, LastStep, interrupt
-from coterie.cli.invocation import command_line
-from coterie.cli.options import shipped_weights
+from coterie.cli.options import command_line, shipped_weights
 from coterie.cli.refusal import refuse, refusing
 
 
 class Device(StrEnum):
-    """Where to train."""
+    """The device to train on."""
 
     auto = "auto"
     cpu = "cpu"
@@ -29,23 +28,23 @@ class Device(StrEnum):
 
 def train(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="PRESET", help="The recipe's name.")],
+    name: Annotated[str, typer.Argument(metavar="PRESET", help="Name of the recipe.")],
     sets: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Train on the labelled tables or images of a folder instead of the recipe's sets.",
+            help="Train on labelled tables or images in a folder instead of the recipe's prior.",
             show_default=False,
         ),
     ] = None,
     label: Annotated[
-        str, typer.Option(metavar="COLUMN", help="The column of these tables with the truth.")
+        str, typer.Option(metavar="COLUMN", help="The column with the true clusters.")
     ] = "label",
     test_sets: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Score on these tables or images, which are not trained on.",
+            help="Held-out tables or images for validation.",
             show_default=False,
         ),
     ] = None,
@@ -53,8 +52,8 @@ def train(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Go on from a trained model, shipped or in a file: with --sets its network is"
-            " taken, otherwise the recipe's must be the same.",
+            help="Fine-tune a shipped model or a weights file: with --sets its architecture is"
+            " used, otherwise it must match the recipe's.",
             show_default=False,
             autocompletion=shipped_weights,
         ),
@@ -62,7 +61,7 @@ def train(
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="Go on from the checkpoint in the folder; without one, begin."
+            "--resume", help="Continue from the checkpoint in the folder, if there is one."
         ),
     ] = False,
     out: Annotated[
@@ -72,27 +71,26 @@ def train(
     steps: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Instead of the recipe's number.", show_default=False
+            metavar="N", min=1, help="Override the recipe's number of steps.", show_default=False
         ),
     ] = None,
     learning_rate: Annotated[
         float | None,
-        typer.Option(metavar="RATE", help="Instead of the recipe's.", show_default=False),
+        typer.Option(metavar="RATE", help="Override the recipe's rate.", show_default=False),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Instead of the recipe's seed.", show_default=False),
+        typer.Option(metavar="N", min=0, help="Override the recipe's seed.", show_default=False),
     ] = None,
     validate_every: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Score fresh sets every N steps; 0: never.")
+        int,
+        typer.Option(metavar="N", min=0, help="Validate on held-out sets every N steps; 0: never."),
     ] = 1000,
-    device: Annotated[Device, typer.Option(help="Where to train.")] = Device.auto,
-    devices: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many devices to train on.")
-    ] = 1,
+    device: Annotated[Device, typer.Option(help="The device to train on.")] = Device.auto,
+    devices: Annotated[int, typer.Option(metavar="N", min=1, help="Number of devices.")] = 1,
 ) -> None:
-    """Train a model by one of the recipes of the shipped ones, on its sets or on your own."""
-    # With several devices every one of them runs this command; the first speaks and keeps the log.
+    """Train a model by the recipe of a shipped one, on its prior or on your own sets."""
+    # With several devices each of them runs this command; only the first prints and logs.
     first = int(os.environ.get("LOCAL_RANK", "0")) == 0
     with refusing():
         from coterie.training.presets import preset
@@ -110,7 +108,7 @@ def train(
         scored_on = recipe.prior
         if test_sets is not None:
             if sets is None:
-                raise ValueError("--test-sets goes with --sets")
+                raise ValueError("--test-sets requires --sets")
             width, n_max = recipe.prior.columns, recipe.prior.n_max
             scored_on = _read_folder(test_sets, label, say=first, n_max=n_max, columns=width)
         if learning_rate is not None and not 0 < learning_rate < math.inf:
@@ -124,12 +122,14 @@ def train(
     if first:
         _refuse_losing(checkpoint, weights, resume)
         if resume and not checkpoint.exists():
-            typer.echo(f"coterie: no checkpoint in {folder}; training begins anew", err=True)
+            typer.echo(
+                f"coterie: no checkpoint in {folder}; training starts from scratch", err=True
+            )
     if device is Device.cuda:
         _require_cuda(devices)
     watchers = _watchers(folder, scored_on, validate_every) if first else ()
     with refusing(WeightsError), LastStep(checkpoint, recipe) as last_step:
-        if first and devices == 1:  # several would wait for each other in different steps
+        if first and devices == 1:  # several devices would wait for each other in different steps
             watchers = (*watchers, last_step)
         try:
             follow(
@@ -156,25 +156,25 @@ def train(
 
 
 def _refuse_losing(checkpoint: Path, weights: Path, resume: bool) -> None:
-    """Nothing that took hours is overwritten by accident."""
+    """Refuse to overwrite the result of an earlier training."""
     if resume and (checkpoint.exists() or not weights.exists()):
         return
     if checkpoint.exists():
-        refuse(f"{checkpoint} is there already; add --resume, or give another folder with --out")
+        refuse(f"{checkpoint} already exists; add --resume, or choose another folder with --out")
     if weights.exists():
-        refuse(f"{weights} is there already, without a checkpoint; give another folder with --out")
+        refuse(f"{weights} already exists, without a checkpoint; choose another folder with --out")
 
 
 def _require_cuda(devices: int) -> None:
     import torch
 
-    there = torch.cuda.device_count()
-    if there < devices:
-        refuse(f"CUDA devices asked for: {devices}; this machine has {there}")
+    available = torch.cuda.device_count()
+    if available < devices:
+        refuse(f"CUDA devices requested: {devices}; available: {available}")
 
 
 def _read_folder(folder: Path, label: str, *, say: bool, **limits: int) -> Any:
-    """The prior of a folder; what its tables needed is said, where somebody is to hear it."""
+    """The prior of a folder; notes on its tables are printed if requested."""
     from coterie.data.folder import read_folder
 
     with warnings.catch_warnings(record=True) as caught:
@@ -186,7 +186,7 @@ def _read_folder(folder: Path, label: str, *, say: bool, **limits: int) -> Any:
 
 
 def _end(watchers: Sequence[Any]) -> None:
-    """Let go of the terminal: a bar that is not stopped hides the cursor."""
+    """Stop the progress bar, which would otherwise hide the cursor."""
     for watcher in watchers:
         if hasattr(watcher, "on_end"):
             watcher.on_end(None)
@@ -194,9 +194,9 @@ def _end(watchers: Sequence[Any]) -> None:
 
 def _after_interruption(checkpoint: Path, context: typer.Context, resume: bool) -> str:
     if not checkpoint.exists():
-        return "interrupted before there was a checkpoint; nothing is kept"
+        return "interrupted before the first checkpoint; nothing was saved"
     again = command_line(context) + ("" if resume else " --resume")
-    return f"interrupted; {checkpoint} is kept, go on with: {again}"
+    return f"interrupted; saved {checkpoint}, continue with: {again}"
 
 
 def _watchers(folder: Path, prior: Any, validate_every: int) -> Sequence[Any]:

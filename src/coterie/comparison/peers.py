@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
-from sklearn.cluster import HDBSCAN, KMeans, SpectralClustering
+from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import silhouette_score
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
@@ -24,7 +24,6 @@ Points = NDArray[np.float32]
 Labels = NDArray[np.intp]
 
 SILHOUETTE_POINTS = 1000
-NEIGHBOURS = 10
 ALL_COVARIANCES = ("full", "tied", "diag", "spherical")
 
 
@@ -85,16 +84,6 @@ def kmeans_silhouette(points: Points, k_limit: int) -> Labels:
     return max(candidates, key=lambda labels: _silhouette(points[sample], labels[sample]))
 
 
-def spectral(points: Points, n_clusters: int) -> Labels:
-    """Spectral clustering of the graph of nearest neighbours, which is sparse at any size."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
-        model = SpectralClustering(
-            n_clusters, affinity="nearest_neighbors", n_neighbors=NEIGHBOURS, random_state=0
-        )
-        return model.fit_predict(points).astype(np.intp)
-
-
 def peers(k_limit: int, covariances: Sequence[str] = ("diag",)) -> tuple[Method, ...]:
     """The peers, told to look for at most k_limit clusters.
 
@@ -122,12 +111,6 @@ def peers(k_limit: int, covariances: Sequence[str] = ("diag",)) -> tuple[Method,
             kmeans_silhouette,
         ),
     )
-
-
-def told_k(n_clusters: int) -> Method:
-    """The method that is told the true number of clusters, for comparison."""
-    details = f"told the true k; graph of {NEIGHBOURS} nearest neighbours"
-    return _peer("spectral clustering, told k", details, spectral, n_clusters=n_clusters)
 
 
 def standardised(method: Method) -> Method:

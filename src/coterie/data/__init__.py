@@ -1,1 +1,1 @@
-"""Data on its way to the network: batches of sets, priors that generate them, files."""
+"""Data for networks: batches of sets, priors that generate them, files."""

@@ -8,9 +8,10 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class SetBatch:
-    """B sets of up to N points each.
+    """B sets of up to N items each.
 
-    points: (B, N, D); mask: (B, N) bool, True for a valid point; labels: (B, N) int64, the true
+    points: (B, N, *item), vectors (B, N, D) for the set networks, images (B, N, C, H, W) and the
+    like before an encoder; mask: (B, N) bool, True for a valid item; labels: (B, N) int64, the true
     clusters numbered from zero, -1 for padding, or None where nobody knows them.
     """
 
@@ -19,8 +20,11 @@ class SetBatch:
     labels: Tensor | None = None
 
     def __post_init__(self) -> None:
-        if self.points.ndim != 3:
-            raise ValueError(f"points must be (B, N, D), got shape {tuple(self.points.shape)}")
+        if self.points.ndim < 3:
+            raise ValueError(
+                "points must be (B, N, D), or (B, N, *item) for items of more axes, got shape"
+                f" {tuple(self.points.shape)}"
+            )
         for name, tensor in (("mask", self.mask), ("labels", self.labels)):
             if tensor is not None and tensor.shape != self.points.shape[:2]:
                 raise ValueError(
@@ -32,7 +36,7 @@ class SetBatch:
 
     @classmethod
     def single(cls, points: Tensor) -> "SetBatch":
-        """One set of valid points: (N, D)."""
+        """One set of valid items: (N, *item)."""
         mask = torch.ones(1, len(points), dtype=torch.bool, device=points.device)
         return cls(points[None], mask)
 
@@ -59,12 +63,12 @@ class Compaction:
     length: int
 
     def take(self, values: Tensor) -> Tensor:
-        """The values of the points that are left: (B, N) or (B, N, C) -> (B, M) or (B, M, C)."""
+        """The values of the points that are left: (B, N, *item) -> (B, M, *item)."""
         if self.index is None:
             return values
-        if values.ndim == 2:
-            return values.gather(1, self.index)
-        return values.gather(1, self.index[..., None].expand(-1, -1, values.shape[-1]))
+        item = values.shape[2:]
+        index = self.index.view(*self.index.shape, *(1 for _ in item))
+        return values.gather(1, index.expand(-1, -1, *item))
 
     def scatter(self, values: Tensor, elsewhere: float = -torch.inf) -> Tensor:
         """Values (B, M) of valid points back where these stood: (B, N)."""

@@ -1,4 +1,4 @@
-"""Episodes: what a network is shown of a labelled set."""
+"""Episodes: partly filtered labelled sets for training."""
 
 from dataclasses import replace
 
@@ -19,9 +19,9 @@ def drop_clusters(
 ) -> SetBatch:
     """Partly filtered sets: with the given probability a set loses some of its clusters.
 
-    Each goes with probability one half, one always stays: so looks a set once some of its clusters
-    have been found. Up to stray_points of the points of a lost cluster stay as strays: valid
-    points without a cluster, labelled -1, as a network leaves them behind.
+    Each cluster is dropped with probability one half, but one always stays, as in a set some of
+    whose clusters have been found. Up to stray_points of the points of a dropped cluster stay as
+    strays: valid points without a cluster, labelled -1, as the loop leaves them behind.
     """
     if batch.labels is None:
         raise ValueError("drop_clusters needs labels")

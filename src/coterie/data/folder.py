@@ -1,7 +1,7 @@
-"""Sets drawn from a folder of labelled tables or images: a prior that is somebody's own data.
+"""A prior that draws sets from a folder of labelled tables or images.
 
 A training set is some of the clusters of one table and some of their rows, in the frame in which
-`scaling="robust"` puts the tables of later users. Tables may differ in their columns.
+the tables of later users are read ("standard"). Tables may differ in their columns.
 """
 
 import warnings
@@ -18,8 +18,10 @@ from coterie.data.episodes import drop_clusters
 from coterie.data.labelled_sets import LabelledTable, digest_of, read_tables
 from coterie.functional.canonical import onto_first_axes, standardise
 
-MAX_COLUMNS = 16  # of wider tables the first principal axes, as the universal model reads them
-MAX_CLUSTERS = 32  # of more a set has some
+MAX_COLUMNS = 16  # wider tables are projected on their principal axes, as for amcp-universal
+MAX_CLUSTERS = 32  # sets of a table with more clusters get a subset
+SETS_FOR_SCALE = 64
+LEAST_SCALE = 1e-3
 SMALLEST_SHARE = 0.3  # of n_max, as in the priors of the papers
 
 
@@ -27,9 +29,9 @@ SMALLEST_SHARE = 0.3  # of n_max, as in the priors of the papers
 class LabelledFolder:
     """Sets of up to n_max points and k_max clusters from the tables of a folder.
 
-    label: the column with the truth; columns: the width of the sets, zero where a table has fewer;
-    fewer_clusters: how many of the sets have lost some clusters of their table; digest: of what
-    the folder held, so that a run is not resumed on other data.
+    label: the column with the true clusters; columns: the width of the sets, padded with zeros;
+    fewer_clusters: the share of sets that lack some clusters of their table; digest: of the
+    folder's content, so that a run is not resumed on other data.
     """
 
     folder: str
@@ -56,14 +58,27 @@ class LabelledFolder:
         drawn = torch.where(mask[..., None], drawn, 0.0)
         return SetBatch(drawn, mask, torch.where(mask, labels.gather(1, rows), -1))
 
+    def cluster_scale(self) -> float:
+        """The typical standard deviation of a cluster: a geometric mean over clusters and axes."""
+        batch = self.sample(SETS_FOR_SCALE, torch.Generator().manual_seed(0))
+        assert batch.labels is not None
+        logs = []
+        for points, labels in zip(batch.points, batch.labels, strict=True):
+            for cluster in range(self.k_max):
+                members = points[labels == cluster]
+                if len(members) > 1:
+                    spread = members.std(0, correction=0)
+                    logs.append(spread[spread > LEAST_SCALE].log())
+        scales = torch.cat(logs) if logs else torch.empty(0)
+        return float(scales.mean().exp()) if len(scales) else LEAST_SCALE
+
 
 def read_folder(
     folder: Path | str, label: str = "label", *, n_max: int = 1000, columns: int | None = None
 ) -> LabelledFolder:
-    """The prior of a folder; columns: the width that a network has already.
+    """The prior of a folder; columns: the width of an existing network.
 
-    A warning tells of columns that are left out and of gaps that are filled, which is done as in
-    the tables of later users.
+    A warning lists dropped columns and filled missing values, which are treated as at inference.
     """
     tables = read_tables(Path(folder), label)
     _warn_of(folder, [table for table in tables if table.remark])
@@ -104,7 +119,7 @@ def _warn_of(folder: Path | str, tables: list[LabelledTable]) -> None:
     if not tables:
         return
     first, others = tables[0], len(tables) - 1
-    more = f" (and something of the kind in {others} more)" if others else ""
+    more = f" (and similar changes in {others} more)" if others else ""
     warnings.warn(f"{Path(folder) / first.name}: {first.remark}{more}", UserWarning, stacklevel=3)
 
 
@@ -120,7 +135,7 @@ class _Pool(NamedTuple):
 def _pool(folder: str, label: str, columns: int, digest: str, device: torch.device) -> _Pool:
     tables = read_tables(Path(folder), label)
     if digest_of(tables) != digest:
-        raise ValueError(f"{folder} holds other tables than when it was first read")
+        raise ValueError(f"{folder} has changed since it was first read")
     longest = max(len(table.labels) for table in tables)
     widest = max(columns, *(table.points.shape[1] for table in tables))
     points = torch.zeros(len(tables), longest, widest + widest % 2)

@@ -1,10 +1,10 @@
-"""Images as rows of a table: each shrunk to a small square, whose pixels are mixed into columns.
+"""Images as rows of a table: each is resized to a square, whose pixels are mixed into columns.
 
-Columns of a table have units of their own, and are standardised one by one. Pixels share a unit,
-and a pixel at the edge that hardly ever has ink must not count as much as one in the middle. So a
-column is not a pixel but the sum of all of them with fixed signs: an orthogonal map, which leaves
-the distances between images alone and gives all columns much the same variance. Four kinds of MNIST
-in the first 16 principal axes, by k-means told their number: ARI 0.10 from pixels, 0.53 from these.
+The columns of a table have different units and are standardised one by one. Pixels share a unit,
+and a nearly constant pixel at the edge must not count as much as one in the middle. A column is
+therefore not a pixel but a sum of all pixels with fixed signs: an orthogonal map, which preserves
+the distances between images and gives all columns similar variances. Four classes of MNIST in the
+first 16 principal axes, by k-means with the true number: ARI 0.10 from pixels, 0.53 from these.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 SIDE = 16  # pixels
 COLOURS = ("red", "green", "blue")
-DRAFT = 8 * SIDE  # a JPEG file is decoded to no more than it takes
+DRAFT = 8 * SIDE  # JPEG files are decoded at about this resolution
 
 
 class Images(NamedTuple):
-    """The images of a folder: values (n, d), a row for each, and names (n,), paths within it.
+    """The images of a folder: values (n, d), one row each, and names (n,), relative paths.
 
-    d is 256, or 768 where there is colour.
+    d is 256 for grey images and 768 for colour.
     """
 
     values: NDArray[np.float32]
@@ -39,7 +39,7 @@ class Images(NamedTuple):
 
 
 def read_images(folder: Path | str) -> Images:
-    """Read all images of a folder and of the folders in it, by name."""
+    """Read all images of a folder and its subfolders, sorted by name."""
     if not Path(folder).is_dir():
         raise SourceError(f"no folder {folder}")
     files = image_files(Path(folder))
@@ -50,7 +50,7 @@ def read_images(folder: Path | str) -> Images:
 
 
 def image_files(folder: Path) -> list[Path]:
-    """All images in a folder and below, sorted; hidden files and folders are not looked at."""
+    """All images in a folder and its subfolders, sorted; hidden ones are skipped."""
     return sorted(
         path
         for path in folder.rglob("*")
@@ -59,7 +59,7 @@ def image_files(folder: Path) -> list[Path]:
 
 
 def is_image(path: Path) -> bool:
-    """Whether a path is that of an image."""
+    """Whether a path is an image file."""
     return path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
 
 
@@ -68,10 +68,10 @@ def _is_hidden(path: Path) -> bool:
 
 
 def rows_of_images(files: Sequence[Path]) -> NDArray[np.float32]:
-    """Images as rows (n, d): the mixtures of their pixels, the colours of each after another.
+    """Images as rows (n, d): mixtures of their pixels, each followed by its colours.
 
-    Where all images are gray there is one column for a mixture: three equal ones would, in the
-    frame of a set, be the same.
+    If all images are grey there is one column per mixture: three equal columns would give the same
+    frame.
     """
     squares = np.stack([_square(path) for path in files])
     if (squares == squares[..., :1]).all():
@@ -81,7 +81,7 @@ def rows_of_images(files: Sequence[Path]) -> NDArray[np.float32]:
 
 
 def column_names(n_columns: int) -> tuple[str, ...]:
-    """What the columns of images are called: mixtures have a number, and a colour."""
+    """The column names of images: the number of a mixture, and its colour."""
     mixtures = [f"mixture {number}" for number in range(1, SIDE**2 + 1)]
     if n_columns == len(mixtures):
         return tuple(mixtures)
@@ -90,17 +90,17 @@ def column_names(n_columns: int) -> tuple[str, ...]:
 
 @cache
 def _signs() -> NDArray[np.float32]:
-    """The signs of pixels in mixtures (m, p): Hadamard's matrix, whose rows are orthogonal.
+    """The signs of pixels in mixtures (m, p): a Hadamard matrix, whose rows are orthogonal.
 
-    With coins thrown for the pixels: his own first row is the brightness of an image, and the next
-    ones that of its halves and quarters, which would have most of the variance.
+    Pixels get random signs first: the plain first rows are the brightness of an image and of its
+    halves and quarters, which would have most of the variance.
     """
-    coins = np.random.RandomState(0).choice([-1, 1], SIDE**2)  # whose numbers never change
+    coins = np.random.RandomState(0).choice([-1, 1], SIDE**2)  # a stable random stream
     return (hadamard(SIDE**2) * coins).astype(np.float32)
 
 
 def pillow() -> ModuleType:
-    """The library of images, or an error that names the extra it comes with."""
+    """Pillow, or an error that names the extra to install."""
     try:
         import PIL.Image
         import PIL.ImageOps
@@ -119,7 +119,7 @@ def _square(path: Path) -> NDArray[np.float32]:
             image.draft(None, (DRAFT, DRAFT))
             upright = library.ImageOps.exif_transpose(image)
             small = _in_colours(upright).resize((SIDE, SIDE), library.Image.Resampling.BILINEAR)
-    except Exception as error:  # a damaged file makes Pillow raise anything
+    except Exception as error:  # Pillow raises many kinds of errors for damaged files
         reason = str(error).replace(str(path), path.name)
         raise SourceError(f"{path} cannot be read as an image: {reason}") from error
     pixels = np.asarray(small, dtype=np.float32)
@@ -129,10 +129,10 @@ def _square(path: Path) -> NDArray[np.float32]:
 
 
 def _in_colours(image: "Image") -> "Image":
-    """The image in red, green and blue, on white where it is transparent.
+    """The image in RGB, on white where it is transparent.
 
-    One of long integers or of floats has one gray value for a pixel. Sixteen bits are brought to
-    the span of eight, so that images of both can stand side by side.
+    Images of long integers or floats have one grey value per pixel. Sixteen bits are scaled to the
+    range of eight, so that both kinds can be mixed.
     """
     library = pillow()
     if image.mode.startswith("I;16"):

@@ -1,7 +1,7 @@
 """Labelled sets in a folder: tables with a column of labels, images sorted into folders.
 
-A set of images is a folder with a subfolder of images for each cluster. The folder of sets may hold
-several of these, or be one itself.
+A set of images is a folder with a subfolder of images for each cluster. The folder of sets may
+contain several of these, or be one itself.
 """
 
 import hashlib
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from coterie.data.images import image_files, is_image, rows_of_images
 from coterie.data.tables.columns import Choice
 from coterie.data.tables.files import opened
-from coterie.data.tables.gaps import say_filled
+from coterie.data.tables.gaps import filled_notes
 from coterie.data.tables.survey import read_rows, read_table
 from coterie.data.tables.table import Table
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
-MAX_ROWS = 10_000  # of a longer table a sample: a training set has fewer
+MAX_ROWS = 10_000  # longer tables are sampled: training sets have fewer rows
 
 
 class LabelledTable(NamedTuple):
-    """A table (n, d) and the cluster of each row (n,), 0..k-1; remark: what to know of it."""
+    """A table (n, d) and the cluster of each row (n,), 0..k-1; remark: notes on its changes."""
 
     name: str
     points: NDArray[np.float32]
@@ -39,23 +39,23 @@ def read_tables(folder: Path, label: str) -> list[LabelledTable]:
     inside = sorted(folder.iterdir())
     files = [path for path in inside if path.suffix.lower() in SUFFIXES and path.is_file()]
     of_images = [path for path in inside if _cluster_folders(path)]
-    if _cluster_folders(folder):  # what lies deeper belongs to these clusters
+    if _cluster_folders(folder):  # deeper folders belong to these clusters
         if files:
             raise ValueError(
-                f"{folder} holds tables, and images in {_cluster_folders(folder)[0].name}: keep"
-                " them in folders of their own"
+                f"{folder} contains both tables and images (in {_cluster_folders(folder)[0].name});"
+                " put them in separate folders"
             )
         of_images = [folder]
     if not files and not of_images:
         raise ValueError(
-            f"{folder} holds no tables ({', '.join(SUFFIXES)}) and no folders of images, one for"
-            " each cluster"
+            f"{folder} contains no tables ({', '.join(SUFFIXES)}) and no folders of images, one per"
+            " cluster"
         )
     return [_read(path, label) for path in files] + [_read_images(path) for path in of_images]
 
 
 def digest_of(tables: Sequence[LabelledTable]) -> str:
-    """A short name for exactly these tables."""
+    """A short hash of these tables."""
     digest = hashlib.sha256()
     for table in tables:
         digest.update(table.name.encode())
@@ -78,8 +78,8 @@ def _read(path: Path, label: str) -> LabelledTable:
 
 def _remark(table: Table, label: str) -> str:
     left = [f"{name!r} ({reason})" for name, reason in table.left_out if name != label]
-    left_out = [f"columns left out: {', '.join(left)}"] if left else []
-    return "; ".join([*left_out, *say_filled(table)])
+    left_out = [f"columns dropped: {', '.join(left)}"] if left else []
+    return "; ".join([*left_out, *filled_notes(table)])
 
 
 def _read_images(folder: Path) -> LabelledTable:
@@ -94,7 +94,7 @@ def _read_images(folder: Path) -> LabelledTable:
 
 
 def _cluster_folders(folder: Path) -> list[Path]:
-    """The subfolders that hold images themselves: the clusters of a set of images."""
+    """The subfolders with images: the clusters of a set of images."""
     if not folder.is_dir():
         return []
     inside = [path for path in sorted(folder.iterdir()) if path.is_dir()]

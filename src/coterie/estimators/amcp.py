@@ -1,7 +1,6 @@
 """The estimator of amortized mixing coupling processes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,8 +8,9 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from coterie.estimators.amortized import AmortizedClusterer
+from coterie.estimators.deprecation import DEPRECATED
 from coterie.functional.mixing import E_STEPS, EStep
-from coterie.inference.engine import InferenceConfig
+from coterie.inference.endings import EndingName
 
 
 class AMCP(AmortizedClusterer):
@@ -21,75 +21,80 @@ class AMCP(AmortizedClusterer):
     weights : str or Path, default="amcp-universal"
         A shipped model's name (see `coterie.models()`) or a weights file.
     n_clusters : int, (low, high) or None, default=None
-        How many clusters there are to be among the fitted rows, or at least and at most; None is
-        as many as are found. It is obeyed: clusters that are hard to tell apart are joined, those
-        that look most like two are cut.
+        The number of clusters, or a range for it; None to infer it. The constraint always holds:
+        the clusters that are hardest to tell apart are merged, those that look most like two are
+        divided.
     min_cluster_size : int, default=1
-        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows take their
-        next choice. One cluster always stays, and n_clusters has the last word.
+        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows go to their
+        next choice. One cluster always stays, and n_clusters takes precedence.
     noise : bool, default=False
-        Whether rows that no cluster wants are labelled -1: farther from every cluster than all but
-        one in ten thousand of its own rows; without a density, more likely refused by all clusters
-        than claimed by any.
+        Whether outliers are labelled -1. With weights that read every set in a frame of its own, as
+        "amcp-universal": rows several times farther from their neighbours than the rows of the
+        nearest cluster are; such rows influence neither the frame nor the clusters. With a
+        density: rows farther from every cluster than all but one in ten thousand of its own rows.
+        Otherwise: rows that are more likely rejected by all clusters than claimed by any.
     e_step : str or None, default=None
-        How points and references are mixed: "regular", "ot" or "column"; None is what the weights
-        were trained with. Weights of "regular" and "ot" serve each other, those of "column" only
-        itself.
+        How points and references are mixed: "regular", "ot" or "column"; None for that of training.
+        Weights trained with "regular" also run with "ot" and vice versa; "column" only itself.
     n_em_steps : int or None, default=None
-        EM steps between points and references in the encoder; None is as in training.
-    update_previous : bool, default=False
-        Whether clusters found early are re-estimated in the light of later ones (AMCP*). Implied
-        by consolidate.
+        EM steps between points and references in the encoder; None for that of training.
+    ending : {"auto", "network", "em", "consolidate"}, default="auto"
+        How the clusters found become the answer. "network": as the network found them. "em": they
+        are re-estimated in the light of each other, and all stay (AMCP*). "consolidate": the
+        likelihood may also drop, merge and split clusters. "em" and "consolidate" need weights
+        with a density. "auto": "consolidate" where the weights have a density, else "network".
     second_look : bool, default=True
-        Whether each cluster is shown to the network alone, which may then divide it: with weights
-        that read every set in a frame of its own, as "amcp-universal", and with those that have a
-        density, where nothing is consolidated. Others never do that: on bent clusters they would
-        divide too much.
-    consolidate : bool, default=True
-        Whether the likelihood may take clusters back, split them and reassign points.
+        Whether the network may divide each cluster when it sees it alone: with weights that read
+        every set in a frame of its own, as "amcp-universal", and with those that have a density,
+        unless the ending consolidates. Other weights never do: they would divide bent clusters.
     context_size : int or None, default=None
-        With more rows than this the clusters are found on a random sample of this size; None is
-        what suits the weights: 10,000, for "amcp-universal" 2,000.
+        With more rows than this the clusters are found on a random sample of this size; None for
+        the default of the weights: 10,000, for "amcp-universal" 2,000.
     whole_trace : bool, default=False
-        Where clusters are consolidated the network only proposes them: it looks at 50 rows for
-        each cluster of its largest training sets, and the likelihood of all rows decides. Whether
-        `trace_` tells of the other rows too, which takes longer and changes nothing else.
+        Where the ending consolidates, the network only proposes clusters: it sees 32 rows for each
+        cluster of its largest training sets, at least 128. Whether `trace_` tells of the other
+        rows too, which takes longer and changes nothing else.
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
-        Decides the sample where there is one, for size or for weights, and nothing else.
+        Determines the sample, where there is one, for size or for weights.
+    consolidate, update_previous : bool
+        Deprecated, use `ending`.
 
     Attributes
     ----------
     labels_ : ndarray (n,)
         Clusters 0..k-1 by falling size; -1 is noise, where that was asked for.
     n_clusters_ : int
-        k, the number of clusters; noise is none.
+        k, the number of clusters, noise not counted.
     probabilities_ : ndarray (n, k)
         Memberships, given that a row belongs to one of the clusters; rows sum to 1, also those of
         noise.
     k_probabilities_ : ndarray (K + 1,)
-        The belief in k clusters at place k, within n_clusters where these are given; computed when
-        first asked for, and kept. With a density and consolidate it is the evidence of k under the
-        prior of training. Else the network is asked again about eight parts of the rows, which
-        takes as long as eight fits, and its answers are smeared: a rule of thumb that was tried on
-        sets like those of training, no posterior. n_clusters_ need not be the most probable k.
+        The probability of k clusters at place k, within n_clusters where that is given; computed on
+        first access. Where the ending consolidates it is the evidence of k under the prior of
+        training. Otherwise the network is run again on eight parts of the rows, which takes as long
+        as eight fits, and its answers are smoothed: a heuristic that was tuned on sets like those
+        of training, no posterior. n_clusters_ need not be the most probable k.
     trace_ : tuple of Step
-        What each step claimed of the rows that the network looked at, and how sure it was.
+        What each step claimed of the rows that the network saw, and how sure it was.
     clustering_ : Clustering
         All of these in one frozen object.
+    fitted_ : Fitted
+        The frame and the rule that label new rows; it can be pickled. A rule may hold the network
+        and the sample that the clusters were found on.
     """
 
     system = "amcp"
-    # A refinement is a step of EM that was learnt; consolidation takes its own, on more points.
+    # A refinement is a learnt step of EM; consolidation takes its own, on more points.
     _proposing: ClassVar[dict[str, Any]] = {"refinements": 0}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AmortizedClusterer._parameter_constraints,
         "e_step": [StrOptions(set(E_STEPS)), None],
         "n_em_steps": [Interval(Integral, 0, None, closed="left"), None],
-        "update_previous": ["boolean"],
         "second_look": ["boolean"],
+        "update_previous": ["boolean", StrOptions({DEPRECATED})],
     }
 
     def __init__(
@@ -101,13 +106,14 @@ class AMCP(AmortizedClusterer):
         noise: bool = False,
         e_step: EStep | None = None,
         n_em_steps: int | None = None,
-        update_previous: bool = False,
+        ending: EndingName = "auto",
         second_look: bool = True,
-        consolidate: bool = True,
         context_size: int | None = None,
         whole_trace: bool = False,
         device: str = "cpu",
         random_state: Any = None,
+        consolidate: bool | str = DEPRECATED,
+        update_previous: bool | str = DEPRECATED,
     ) -> None:
         self.weights = weights
         self.n_clusters = n_clusters
@@ -115,21 +121,15 @@ class AMCP(AmortizedClusterer):
         self.noise = noise
         self.e_step = e_step
         self.n_em_steps = n_em_steps
-        self.update_previous = update_previous
+        self.ending = ending
         self.second_look = second_look
-        self.consolidate = consolidate
         self.context_size = context_size
         self.whole_trace = whole_trace
         self.device = device
         self.random_state = random_state
+        self.consolidate = consolidate
+        self.update_previous = update_previous
 
     def _changes(self) -> dict[str, Any]:
         changes = {"e_step": self.e_step, "em_steps": self.n_em_steps}
         return {name: value for name, value in changes.items() if value is not None}
-
-    def _inference(self) -> InferenceConfig:
-        return replace(
-            super()._inference(),
-            update_previous=self.update_previous,
-            second_look=self.second_look,
-        )

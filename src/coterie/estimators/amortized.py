@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -19,28 +18,33 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from coterie.estimators.checks import refuse_bad_values, refuse_odd_arrays, refuse_text
+from coterie.estimators.deprecation import DEPRECATED, ending_of
+from coterie.estimators.fitted import Fitted
 from coterie.estimators.hub import Pretrained
-from coterie.frames.plain import MappedTable, fit_columns
-from coterie.frames.standard import fit_standard
+from coterie.frames.fitting import fit_frame
+from coterie.frames.protocol import FramedTable
+from coterie.frames.standard import NUMERIC
 from coterie.frames.table_columns import column_names
 from coterie.frames.table_encoding import Encoded, TableEncoding, fit_encoding
-from coterie.inference.assignment import apply, apply_labels
-from coterie.inference.belief import Fitted, k_belief
-from coterie.inference.constraints import Wishes
-from coterie.inference.context import Sample, draw_weighted_context
+from coterie.inference.belief import FitRecord, k_probabilities
+from coterie.inference.constraints import Constraints
+from coterie.inference.context import Sample, draw_context, draw_weighted_context
+from coterie.inference.endings import ENDINGS, Ending, EndingName, choose_ending
 from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
+from coterie.inference.outliers import scattered
 from coterie.inference.result import NOISE
-from coterie.ood.size import unfamiliar, unfamiliar_number, unfamiliar_texture
-from coterie.weights.catalogue import open_model
-from coterie.weights.format import Card
+from coterie.ood.size import cluster_count_warnings, size_warnings, texture_warnings
+from coterie.systems.protocol import Direct, Sequential
+from coterie.weights.catalogue import find, open_model
+from coterie.weights.format import Card, load_card
 
-# What a network looks at that only proposes, see `inference/engine.py`: so many rows for each
-# cluster of its largest training sets, and so many at least.
-GLANCE, LEAST_GLANCE = 32, 128
+# Where the likelihood decides, the network sees this many rows for each cluster of its largest
+# training sets, and at least so many, see `inference/engine.py`.
+PROPOSAL_POINTS_PER_CLUSTER, LEAST_PROPOSAL_POINTS = 32, 128
 
 
 class AmortizedClusterer(
@@ -49,96 +53,90 @@ class AmortizedClusterer(
     """A clusterer whose work was done in training: `fit` is a few forward passes."""
 
     system: ClassVar[str]
-    # Settings of a network that only proposes clusters, which consolidation then settles.
+    # Settings of a network whose proposals the likelihood decides on.
     _proposing: ClassVar[dict[str, Any]] = {}
+    # Whether the network may divide each cluster when it sees it alone.
+    second_look: bool = False
     weights: Any
     n_clusters: int | Sequence[int] | None
     min_cluster_size: int
     noise: bool
-    consolidate: bool
+    ending: EndingName
     context_size: int | None
     whole_trace: bool
     device: str
     random_state: Any
+    consolidate: bool | str
     _encoding: TableEncoding | None
-    _k_belief: NDArray[np.float64] | None
+    _k_probabilities: NDArray[np.float64] | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [str, Path],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
         "noise": ["boolean"],
-        "consolidate": ["boolean"],
+        "ending": [StrOptions(set(ENDINGS))],
         "context_size": [Interval(Integral, 1, None, closed="left"), None],
         "whole_trace": ["boolean"],
         "device": [str],
         "random_state": ["random_state"],
+        "consolidate": ["boolean", StrOptions({DEPRECATED})],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the clusters of X (n, d), an array or a data frame; y is ignored.
 
-        What is done with the gaps, categories and dates of a data frame, `encoders/table_encoding`
-        says, and a warning names the columns. An array must hold finite numbers.
+        Gaps, categories and dates of a data frame are handled as `frames/table_encoding` says, and
+        a warning names the columns. An array must hold finite numbers.
 
-        sample_weight (n,): whole numbers mean that a row is there as often; where their sum is
-        beyond `context_size`, and for other numbers, they decide how often it is drawn. A row of
-        weight zero has no part in the clusters, but gets a label. Equal weights change nothing.
-        Sizes, by which clusters are numbered and dissolved, are sums of weights, in units of their
-        mean where they are no whole numbers. What fills the gaps of a data frame takes no weights.
+        sample_weight (n,): integer weights repeat the row. Where their sum exceeds `context_size`,
+        and for other weights, they are the relative frequencies with which rows are drawn. A row of
+        weight zero does not influence the clusters, but gets a label. Equal weights change nothing.
+        Sizes, by which clusters are ordered and dissolved, are sums of weights, in units of their
+        mean where they are no integers. The filling of gaps in a data frame ignores weights.
         """
-        table, said = self._check(X, reset=True)
-        changes = self._changes()
-        network, card = open_model(self.weights, self.device, **changes)
+        table, notes = self._check(X, reset=True)
+        card = load_card(find(self.weights))
         if card.system != self.system:
             raise ValueError(
                 f"weights {str(self.weights)!r} are of the system {card.system!r},"
                 f" {type(self).__name__} needs {self.system!r}"
             )
-        exact, proposes = None, self.consolidate and card.has_density
-        if proposes:
-            network, _ = open_model(self.weights, self.device, **{**changes, **self._proposing})
-        elif card.scaling != "robust":
-            exact, _ = open_model(self.weights, self.device, torch.float64, **changes)
+        traits = card.traits
+        ending = choose_ending(ending_of(self, traits), traits)
+        network, exact = self._networks(ending)
+        config = self._inference(card, ending)
         random_state = check_random_state(self.random_state)
-        context_size = card.context_size if self.context_size is None else self.context_size
-        sample = self._sample(table, sample_weight, context_size, random_state)
-        self._columns = fit_columns(
+        sample = self._sample(table, sample_weight, config.context_size, random_state)
+        if self.noise and traits.frame == "standard":
+            sample = self._without_outliers(table, sample, config.context_size, random_state)
+        frame = fit_frame(
             table if sample is None else table[sample.rows],
-            card.columns,
-            card.scaling,
+            traits.columns,
+            traits.frame,
             groups=None if self._encoding is None else self._encoding.groups,
             random_state=random_state,
         )
-        points = MappedTable(table, self._columns)
-        config = replace(self._inference(), context_size=context_size)
-        if not proposes:
-            config = replace(config, temperature=card.temperature)
-        else:
-            glance = max(GLANCE * card.settings["k_max"], LEAST_GLANCE)
-            config = replace(config, glance=glance, whole_trace=self.whole_trace)
-        columns = min(table.shape[1], card.columns)
-        lens_for = partial(fit_standard, width=card.columns) if card.scaling == "robust" else None
+        columns = min(table.shape[1], traits.columns)
         outcome = cluster_points(
-            network,  # type: ignore[arg-type]
-            points,
+            network,
+            FramedTable(table, frame),
             config,
             random_state,
             columns=columns,
-            exact=exact,  # type: ignore[arg-type]
-            lens_for=lens_for,
+            exact=exact,
             sample=sample,
         )
-        projected = _projected(table.shape[1], card.columns)
-        strange = unfamiliar(points[: card.context_size], card.sizes)
-        strange += _strange(outcome, card, config.wishes)
-        notes = (*said, *projected, *strange, *outcome.clustering.warnings)
+        projected = _projected(table.shape[1], traits.columns)
+        strange = size_warnings(outcome.context, card.sizes)
+        strange += _strange(outcome, card, config.constraints)
+        notes = (*notes, *projected, *strange, *outcome.clustering.warnings)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
-        self._rule, self._noise = outcome.rule, outcome.noise
-        self._fitted = Fitted(network, outcome, config, columns, lens_for)  # type: ignore[arg-type]
-        self._k_belief = None
+        self.fitted_ = Fitted(frame, outcome.rule, outcome.noise)
+        self._record = FitRecord(network, outcome, config, columns)
+        self._k_probabilities = None
         self.clustering_ = replace(outcome.clustering, warnings=notes)
         self.trace_ = outcome.clustering.steps
         self.labels_ = outcome.clustering.labels
@@ -148,29 +146,30 @@ class AmortizedClusterer(
 
     @property
     def k_probabilities_(self) -> NDArray[np.float64]:
-        """The probability of each number of clusters, computed when first asked for: (K + 1,).
+        """The probability of each number of clusters, computed on first access: (K + 1,).
 
-        `k_probabilities_[k]` is that of k clusters; none has zero, more than K have none left.
+        `k_probabilities_[k]` is the probability of k clusters. Entry 0 is zero; counts above K have
+        zero probability.
         """
         check_is_fitted(self)
-        if self._k_belief is None:
-            self._k_belief = k_belief(self._fitted)
-        belief = self._k_belief.view()
-        belief.flags.writeable = False
-        return belief
+        if self._k_probabilities is None:
+            self._k_probabilities = k_probabilities(self._record)
+        view = self._k_probabilities.view()
+        view.flags.writeable = False
+        return view
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """The cluster of each row of X (n, d), by the rule that `fit` left."""
-        points = self._read(X)
-        return apply_labels(self._rule, points, noise=self._noise)
+        """The cluster of each row of X (n, d), by the rule found in `fit`."""
+        table = self._read(X)
+        return self.fitted_.predict(table)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """The probability of each cluster for each row of X: (n, k)."""
-        points = self._read(X)
-        return apply(self._rule, points).probabilities
+        table = self._read(X)
+        return self.fitted_.predict_proba(table)
 
     def transform(self, X: ArrayLike) -> Any:
-        """The memberships of `predict_proba` (n, k), as further steps of a pipeline want them.
+        """The memberships of `predict_proba` (n, k), for further steps of a pipeline.
 
         With `set_output` they are a data frame with a column for each cluster.
         """
@@ -185,8 +184,8 @@ class AmortizedClusterer(
     ) -> NDArray[np.intp]:
         """Draw labels of the fitted rows from their memberships: (n_samples, n).
 
-        Given the clusters the rows are independent, so each draw asks for every row which cluster
-        claims it. Labels of a draw mean the same clusters as `labels_`; noise stays noise.
+        Given the clusters the rows are independent, so every row is drawn on its own. Labels of a
+        draw denote the same clusters as `labels_`; noise stays noise.
         """
         check_is_fitted(self)
         uniform = check_random_state(random_state).uniform(size=(n_samples, len(self.labels_), 1))
@@ -194,16 +193,42 @@ class AmortizedClusterer(
         return np.where(self.labels_ == NOISE, NOISE, claimed.sum(2))
 
     def _changes(self) -> dict[str, Any]:
-        """Settings of the network that the user wants otherwise than in training."""
+        """Settings of the network that the user changed from those of training."""
         return {}
 
-    def _read(self, X: ArrayLike) -> MappedTable:
-        """Further rows as the fitted network reads them."""
+    def _networks(self, ending: Ending) -> tuple[Sequential | Direct, Sequential | Direct | None]:
+        """The network that finds the clusters and, where the ending needs it, its float64 copy."""
+        changes = self._changes()
+        if ending.proposes:
+            changes |= self._proposing
+        network, _ = open_model(self.weights, self.device, **changes)
+        if not ending.exact:
+            return network, None
+        return network, open_model(self.weights, self.device, torch.float64, **changes)[0]
+
+    def _inference(self, card: Card, ending: Ending) -> InferenceConfig:
+        k_max = card.traits.k_max
+        shown = None  # all points
+        if k_max is not None:
+            shown = max(PROPOSAL_POINTS_PER_CLUSTER * k_max, LEAST_PROPOSAL_POINTS)
+        return InferenceConfig(
+            ending=ending,
+            second_look=self.second_look,
+            context_size=card.context_size if self.context_size is None else self.context_size,
+            n_proposal_points=shown,
+            whole_trace=self.whole_trace,
+            temperature=card.temperature if ending.own else 1.0,
+            device=self.device,
+            constraints=Constraints.of(self.n_clusters, self.min_cluster_size, self.noise),
+        )
+
+    def _read(self, X: ArrayLike) -> NDArray:
+        """Further rows as numbers."""
         check_is_fitted(self)
         table, notes = self._check(X, reset=False)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=3)  # where predict was called
-        return MappedTable(table, self._columns)
+        return table
 
     def _sample(
         self,
@@ -212,7 +237,7 @@ class AmortizedClusterer(
         context_size: int,
         random_state: np.random.RandomState,
     ) -> Sample | None:
-        """The context, where weights have a say in it."""
+        """The context, where weights influence it."""
         if sample_weight is None:
             return None
         weights = _check_sample_weight(
@@ -220,12 +245,27 @@ class AmortizedClusterer(
         )
         return draw_weighted_context(weights, context_size, random_state)
 
-    def _inference(self) -> InferenceConfig:
-        return InferenceConfig(
-            consolidate=self.consolidate,
-            device=self.device,
-            wishes=Wishes.of(self.n_clusters, self.min_cluster_size, self.noise),
-        )
+    def _without_outliers(
+        self,
+        table: NDArray,
+        sample: Sample | None,
+        context_size: int,
+        random_state: np.random.RandomState,
+    ) -> Sample:
+        """The context without rows far from all others, which would stretch the frame.
+
+        Indicators of categories do not count: a rare category is far from nothing.
+        """
+        if sample is None:
+            sample = draw_context(len(table), context_size, random_state)
+        numeric = table
+        if self._encoding is not None and self._encoding.groups is not None:
+            numeric = table[:, self._encoding.groups == NUMERIC]
+        if not numeric.shape[1]:
+            return sample
+        rows = np.unique(sample.rows)
+        outliers = rows[scattered(numeric[rows])]
+        return sample._replace(rows=sample.rows[~np.isin(sample.rows, outliers)])
 
     def _check(self, X: Any, *, reset: bool) -> Encoded:
         """The numbers of X (n, d), or of a data frame whose columns become d of numbers."""
@@ -265,10 +305,12 @@ def _projected(given: int, width: int) -> tuple[str, ...]:
     )
 
 
-def _strange(outcome: Outcome, card: Card, wishes: Wishes) -> tuple[str, ...]:
-    """Remarks on what a network that reads sets in frames of their own has never seen."""
+def _strange(outcome: Outcome, card: Card, constraints: Constraints) -> tuple[str, ...]:
+    """Remarks on sets that are out of distribution for a network in the standard frame."""
     if card.texture is None:
         return ()
-    lie = unfamiliar_texture(outcome.context, card.texture)
-    most = max(int(card.settings["k_max"]), wishes.at_least)  # more were wished for
-    return (*lie, *unfamiliar_number(outcome.clustering.n_clusters, most))
+    lie = texture_warnings(outcome.context, card.texture)
+    if card.traits.k_max is None:
+        return lie
+    most = max(card.traits.k_max, constraints.at_least)
+    return (*lie, *cluster_count_warnings(outcome.clustering.n_clusters, most))

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
 
+from coterie.estimators.deprecation import DEPRECATED
 from coterie.weights.catalogue import find
 from coterie.weights.format import Card, WeightsError, load_card
 
@@ -33,7 +34,11 @@ class Pretrained:
         if source.resolve() != (folder / WEIGHTS).resolve():
             shutil.copyfile(source, folder / WEIGHTS)
         given: dict[str, Any] = self.get_params()  # type: ignore[attr-defined]
-        settings = {name: given[name] for name in given if name not in NOT_THE_MODELS}
+        settings = {
+            name: value
+            for name, value in given.items()
+            if name not in NOT_THE_MODELS and value != DEPRECATED
+        }
         config = {"library_name": "coterie", "system": card.system, "settings": settings}
         (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
         (folder / PAGE).write_text(_page(type(self).__name__, card))
@@ -112,8 +117,8 @@ def _page(estimator: str, card: Card) -> str:
     return (
         f"---\nlibrary_name: coterie\ntags: [clustering, {card.system}]\n---\n\n"
         f"# A model of coterie: {card.system}\n\n"
-        f"Trained on: {card.trained_on or 'not said'}. Reads {card.columns} columns,"
-        f" scaling: {card.scaling}.\n\n"
+        f"Trained on: {card.trained_on or 'not said'}. Reads {card.traits.columns} columns,"
+        f" frame: {card.traits.frame}.\n\n"
         "```python\nimport coterie\n\n"
         f'model = coterie.{estimator}.from_pretrained("owner/name").fit(X)\n```\n'
     )

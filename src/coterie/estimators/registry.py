@@ -10,7 +10,7 @@ from coterie.estimators.amcp import AMCP
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.dac import DAC
 from coterie.weights.catalogue import find
-from coterie.weights.format import load_card
+from coterie.weights.format import WeightsError, load_card
 
 DEFAULT = "amcp-universal"
 ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in (AMCP, DAC)}
@@ -18,7 +18,12 @@ ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in
 
 def clusterer(weights: str | Path = DEFAULT, **settings: Any) -> AmortizedClusterer:
     """The estimator of the system that the weights are of, with its settings."""
-    estimator: Any = ESTIMATORS[load_card(find(weights)).system]
+    system = load_card(find(weights)).system
+    if system not in ESTIMATORS:
+        raise WeightsError(
+            f"weights {str(weights)!r} are of the system {system!r}, which has no estimator"
+        )
+    estimator: Any = ESTIMATORS[system]
     model: AmortizedClusterer = estimator(weights, **settings)
     return model
 

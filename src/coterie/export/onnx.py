@@ -1,4 +1,4 @@
-"""AMCP as two ONNX graphs, one that encodes a set and one that takes a step.
+"""AMCP as two ONNX graphs: one encodes a set, one takes a step.
 
 The loop between them is a dozen lines in any language (`examples/without_torch.py`): encode once,
 then step until a step claims nothing or nothing remains. Both graphs take any number of points.
@@ -29,20 +29,20 @@ from coterie.weights.format import Card
 ENCODER, STEP = "encoder.onnx", "step.onnx"
 FEATURES = ("place", "score", "pool", "key", "promise")
 CARRIED = ("remaining", "finished", "refused")
-WALKED = ("near", "degree", "ends", "crowd")  # of networks with landmarks alone
+WALKED = ("near", "degree", "ends", "crowd")  # only for networks with landmarks
 WITHOUT_POINTS = ("finished", "degree", "ends", "crowd")
 OPSET = 18
 
 
 class Exported(NamedTuple):
-    """Where the two graphs are."""
+    """Paths of the two graphs."""
 
     encoder: Path
     step: Path
 
 
-class Encoder(nn.Module):
-    """Points (1, N, D) -> what a step reads of each of them, and the state before the first."""
+class EncoderGraph(nn.Module):
+    """Points (1, N, D) -> the features that a step reads, and the initial state."""
 
     def __init__(self, system: AMCP) -> None:
         super().__init__()
@@ -54,15 +54,15 @@ class Encoder(nn.Module):
         With landmarks also near (1, N, L), degree and crowd (1, L), ends (1, M, L, L).
         """
         remaining = torch.ones_like(points[..., 0], dtype=torch.bool)
-        features, _ = self.system.encode(points, remaining)
+        features, _ = self.system.network.encode(points, remaining)
         *read, near, walks = features
-        finished = points.new_zeros(1, 1, self.system.config.width)
+        finished = self.system.nothing_finished(points)
         told = (*read, remaining, finished, torch.zeros_like(points[..., :1]))
         return told if near is None or walks is None else (*told, near, *walks)
 
 
-class Step(nn.Module):
-    """One step of the loop, without what only serves later readers of the commits."""
+class StepGraph(nn.Module):
+    """One step of the loop, without the outputs that only later replays need."""
 
     def __init__(self, system: AMCP) -> None:
         super().__init__()
@@ -83,10 +83,10 @@ class Step(nn.Module):
         ends: Tensor | None = None,
         crowd: Tensor | None = None,
     ) -> tuple[Tensor, ...]:
-        """claimed (1, N) bool, logits (1, N), -inf for those not on offer, then the next state.
+        """claimed (1, N) bool, logits (1, N), -inf for points already taken, then the next state.
 
-        remaining (1, N) bool; finished (1, 1, C), what the clusters found left to later ones;
-        refused (1, N, 1), log of how surely each point was refused by all of them.
+        remaining (1, N) bool; finished (1, 1, C), summary of the clusters found so far;
+        refused (1, N, 1), log-probability that none of them claims the point.
         """
         walks = None
         if degree is not None and ends is not None and crowd is not None:
@@ -100,20 +100,22 @@ class Step(nn.Module):
 
 
 def export_onnx(weights: str | Path, folder: Path) -> Exported:
-    """Write the graphs of an AMCP network, by shipped name or weights file, into a folder."""
+    """Write the graphs of an AMCP network, a shipped model or a weights file, to a folder."""
     system, card = open_model(weights)
     if not isinstance(system, AMCP):
         raise ValueError(
             f"{str(weights)!r} is of the system {card.system!r}; only amcp is exported"
         )
-    if system.config.encode_every:
-        raise ValueError(f"{str(weights)!r} encodes anew after steps, which these graphs do not")
+    if not system.encodes_once:
+        raise ValueError(
+            f"{str(weights)!r} re-encodes after steps, which ONNX export does not support"
+        )
     folder.mkdir(parents=True, exist_ok=True)
-    points = torch.zeros(1, 8 + system.config.landmarks, card.columns)  # so that none is missing
-    encoder, step = Encoder(system).eval(), Step(system).eval()
+    points = torch.zeros(1, 8 + system.n_landmarks, card.traits.columns)  # so that none is missing
+    encoder, step = EncoderGraph(system).eval(), StepGraph(system).eval()
     with torch.no_grad():
         state = encoder(points)
-    inputs = (*FEATURES, *CARRIED, *(WALKED if system.config.landmarks else ()))
+    inputs = (*FEATURES, *CARRIED, *(WALKED if system.n_landmarks else ()))
     target = Exported(folder / ENCODER, folder / STEP)
     _write(target.encoder, encoder, {"points": points}, inputs, card)
     outputs = ("claimed", "logits", *(f"{name}_after" for name in CARRIED))
@@ -124,12 +126,12 @@ def export_onnx(weights: str | Path, folder: Path) -> Exported:
 def _write(
     path: Path, module: nn.Module, inputs: dict[str, Tensor], outputs: tuple[str, ...], card: Card
 ) -> None:
-    """One graph with its card; every input that has points has a free number of them."""
+    """Write one graph with its card; the number of points is dynamic."""
     n_points = torch.export.Dim("n_points", min=1)
     shapes: dict[str, Any] = {
         name: {} if name in WITHOUT_POINTS else {1: n_points} for name in inputs
     }
-    with _hushed_exporter():
+    with _quiet_exporter():
         program = torch.onnx.export(
             module,
             tuple(inputs.values()),
@@ -141,7 +143,7 @@ def _write(
             custom_translation_table=_TRANSLATIONS,
             verbose=False,
         )
-    assert program is not None  # torch gives None only without dynamo
+    assert program is not None  # torch returns None only without dynamo
     program.model.metadata_props["coterie"] = json.dumps(asdict(card))
     program.save(str(path), external_data=False)
 
@@ -149,7 +151,7 @@ def _write(
 def _stable_sort(
     values: Any, *, stable: bool = True, dim: int = -1, descending: bool = False
 ) -> Any:
-    """torch.sort, which the exporter lacks: ONNX puts the first of equal values first."""
+    """torch.sort, which the exporter lacks; TopK of ONNX is stable."""
     size = op.Shape(values, start=dim, end=dim + 1)
     return op.TopK(values, size, axis=dim, largest=int(descending))
 
@@ -162,8 +164,8 @@ _TRANSLATIONS: dict[Any, Any] = {
 
 
 @contextmanager
-def _hushed_exporter() -> Iterator[None]:
-    """Without torch's remarks on its own insides and on packages that nobody needs here."""
+def _quiet_exporter() -> Iterator[None]:
+    """Suppress the exporter's messages on its internals and on optional packages."""
     logger = logging.getLogger("torch.onnx")
     before = logger.level
     logger.setLevel(logging.ERROR)

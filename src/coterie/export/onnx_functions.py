@@ -1,4 +1,4 @@
-"""Functions of the networks that ONNX has no operator for, in onnxscript's subset of Python."""
+"""Functions without an ONNX operator, in onnxscript's subset of Python."""
 
 # mypy: ignore-errors
 
@@ -8,7 +8,7 @@ from onnxscript import opset18 as op
 
 @script()
 def visit(points: FLOAT[...], mask: BOOL[...]) -> tuple[INT64[...], FLOAT[...]]:
-    """`coterie.kernels.visit` of the one set of a graph, which has no padding."""
+    """`coterie.kernels.visit` for one set without padding."""
     table = op.Squeeze(points, op.Constant(value_ints=[0]))
     far = op.Constant(value_floats=[1e38])
     start = op.Constant(value_ints=[0])
@@ -22,7 +22,7 @@ def visit(points: FLOAT[...], mask: BOOL[...]) -> tuple[INT64[...], FLOAT[...]]:
         height: FLOAT[1],
         here: FLOAT[...],
     ):
-        """From the latest visit to the next; here only counts the turns."""
+        """From the latest visit to the next; `here` only counts the turns."""
         apart = table - op.Gather(table, latest, axis=0)
         square = op.ReduceSum(apart * apart, op.Constant(value_ints=[1]), keepdims=0)
         nearer = op.Min(nearest, square)
@@ -48,7 +48,7 @@ def visit(points: FLOAT[...], mask: BOOL[...]) -> tuple[INT64[...], FLOAT[...]]:
 
 @script()
 def cummax(values: FLOAT[...], dim: int) -> tuple[FLOAT[...], INT64[...]]:
-    """torch.cummax of numbers (1, L, N) that are not negative, along N; without the places."""
+    """torch.cummax of non-negative numbers (1, L, N) along N, without the indices."""
 
     @graph()
     def further(so_far: FLOAT[...], value: FLOAT[...]):

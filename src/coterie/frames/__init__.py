@@ -1,1 +1,1 @@
-"""Tables of any units and width in the units of a network."""
+"""Frames: map tables of any units and width to the input of a network."""

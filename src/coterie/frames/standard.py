@@ -1,10 +1,10 @@
-"""Tables in the units of a network: columns standardised, then turned onto their principal axes.
+"""The standard frame: columns standardised robustly, then rotated onto their principal axes.
 
-The same frame as `functional/canonical.py`, which puts batches into it in training: here for one
-table of any size and width, in float64, as a map that serves new rows too.
+The same frame as `functional/canonical.py` computes for training batches, here for one table of
+any size and width, in float64, as a map that applies to new rows too.
 
-What comes out does not change under shifts and scales of the columns, nor under the order of rows
-and columns, except for round-off and where axes have equal variance.
+The result is invariant to shifts and scales of the columns and to the order of rows and columns,
+up to rounding and except for axes of equal variance.
 """
 
 from dataclasses import dataclass, replace
@@ -15,22 +15,20 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.random import sample_without_replacement
 
+from coterie.functional.canonical import CLIP, FARTHEST, OUTLIER, PASSES
+
 Numbers = NDArray[np.float64]
 Groups = NDArray[np.intp]
 
-MAX_ROWS = 100_000  # more rows would not move the map by anything that a network could see
-ROUNDS = 4
-TAIL = 3.0  # standard deviations
-OUTLIER = 10.0  # standard deviations: a column that hardly varies would else be the first axis
-LIMIT = 20.0
-CONSTANT = 1e-12  # of the size of its values: a smaller spread is round-off
-FLAT = 1e-10  # of the variance along the first axis: a smaller one is round-off
-SYMMETRIC = 1e-6  # a skewness below this has no sign
+MAX_ROWS = 100_000  # with more rows the map changes only negligibly
+CONSTANT = 1e-12  # relative to the values: a smaller spread is rounding
+FLAT = 1e-10  # relative to the variance along the first axis: a smaller one is rounding
+SYMMETRIC = 1e-6  # a smaller skewness does not determine a sign
 NUMERIC = -1
 
 
 class Moments(NamedTuple):
-    """Centre and spread of each column, (d,) each; a spread of zero is a constant column."""
+    """Centre and spread of each column, (d,) each; constant columns have a spread of zero."""
 
     centre: Numbers
     spread: Numbers
@@ -38,7 +36,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class StandardColumns:
-    """A fitted map: columns in units of their own, then along the axes of all of them.
+    """A fitted map: standardised columns, rotated onto the principal axes.
 
     centre and unit (d,), the unit a factor; middle (d,), the mean in these units; axes (d, m) with
     m <= width.
@@ -54,11 +52,11 @@ class StandardColumns:
         """(n, d) -> (n, width); missing columns are zero."""
         mapped = np.zeros((len(table), self.width), dtype=np.float32)
         turned = (self.in_units(table) - self.middle) @ self.axes
-        np.clip(turned, -LIMIT, LIMIT, out=mapped[:, : turned.shape[1]], casting="same_kind")
+        np.clip(turned, -FARTHEST, FARTHEST, out=mapped[:, : turned.shape[1]], casting="same_kind")
         return mapped
 
     def in_units(self, table: NDArray) -> Numbers:
-        """Standardised columns (n, d), held within OUTLIER."""
+        """Standardised columns (n, d), clipped at OUTLIER."""
         standardised = (table - self.centre) * self.unit
         return np.clip(standardised, -OUTLIER, OUTLIER, out=standardised)
 
@@ -70,11 +68,11 @@ def fit_standard(
     groups: Groups | None = None,
     random_state: np.random.RandomState | None = None,
 ) -> StandardColumns:
-    """The map of a table (n, d): its columns standardised, its first axes in units of the first.
+    """Fit the map of a table (n, d): standardised columns, axes in units of the first.
 
-    Beyond MAX_ROWS rows the map is that of a random sample of as many. groups (d,) holds NUMERIC
-    for a column of numbers, and the same number for all indicators that came of one column: those
-    are standardised together, by their total variance, and weigh as much as one column of numbers.
+    Beyond MAX_ROWS rows it is fitted to a random sample of that size. groups (d,) holds NUMERIC
+    for a numeric column, and a common number for all indicators of one categorical column: these
+    are standardised together, by their total variance, and weigh as much as one numeric column.
     """
     sample = _sample(table, random_state)
     centre, spread = robust_moments(sample)
@@ -83,31 +81,31 @@ def fit_standard(
     unit = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
     columns = StandardColumns(width, centre, unit, np.zeros_like(centre), np.empty((0, 0)))
     standardised = columns.in_units(sample)
-    # Points turn about their plain mean, not about the centre that their tails do not move.
+    # The rotation is about the plain mean, not about the robust centre.
     middle = standardised.mean(0)
     return replace(columns, middle=middle, axes=principal_axes(standardised, width))
 
 
 def robust_moments(table: Numbers) -> Moments:
-    """Mean and standard deviation of each column (n, d), with the tails held in.
+    """Robust mean and standard deviation of each column (n, d).
 
-    ROUNDS times they are taken again of the values, clipped at TAIL standard deviations from the
-    mean: a few outliers then do not decide the scale of the others.
+    They are re-estimated PASSES times from the values clipped at CLIP standard deviations from the
+    mean, so that a few outliers do not determine the scale.
     """
     centre, spread = _moments(table, np.empty_like(table))
     constant = spread <= CONSTANT * abs(table).max(0)
     clipped = np.empty_like(table)
-    for _ in range(ROUNDS):
-        np.clip(table, centre - TAIL * spread, centre + TAIL * spread, out=clipped)
+    for _ in range(PASSES):
+        np.clip(table, centre - CLIP * spread, centre + CLIP * spread, out=clipped)
         centre, spread = _moments(clipped, clipped)
     return Moments(centre, np.where(constant, 0.0, spread))
 
 
 def principal_axes(points: Numbers, width: int) -> Numbers:
-    """The first axes of points (n, d) in units of the deviation along the first: (d, m).
+    """The first principal axes of points (n, d), in units of the deviation along the first: (d, m).
 
-    An axis points to where its third central moment is positive; where that is zero, its first
-    loading that is not is positive. Axes along which nothing varies are zero.
+    The sign of an axis makes its third central moment positive or, if that is zero, its first
+    non-zero loading. Axes without variance are zero.
     """
     centred = points - points.mean(0)
     variance, axes = _spectrum(centred, min(width, *points.shape))
@@ -125,16 +123,16 @@ def _sample(table: NDArray, random_state: np.random.RandomState | None) -> Numbe
 
 
 def _moments(table: Numbers, memory: Numbers) -> Moments:
-    """Mean and standard deviation of the columns; the memory, of the same shape, is overwritten."""
+    """Mean and standard deviation of the columns; memory, of the same shape, is overwritten."""
     mean = table.mean(0)
     np.subtract(table, mean, out=memory)
     return Moments(mean, np.sqrt(np.einsum("nd,nd->d", memory, memory) / len(table)))
 
 
 def _share_units(sample: Numbers, groups: Groups, spread: Numbers) -> None:
-    """Put a group's plain total deviation in place of the robust ones of its indicators.
+    """Replace the robust deviations of a group's indicators by its plain total deviation.
 
-    A rare category is all tail, and would come out larger than everything else.
+    A rare category consists of outliers, and its robust deviation would be far too small.
     """
     indicator = groups != NUMERIC
     if not indicator.any():

@@ -1,6 +1,6 @@
-"""What the columns of a data frame hold, whichever library it is of.
+"""The columns of a data frame of any library.
 
-pandas, polars and pyarrow are read by what they have in common, so none of them is needed.
+pandas, polars and pyarrow are read through their common interface, so none of them is required.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 Kind = Literal["numbers", "truths", "categories", "dates"]
 
-# How the three libraries call columns that were declared to be categories.
+# Names of the categorical data types in the three libraries.
 DECLARED = ("category", "categorical", "enum", "dictionary")
 
 
-class Column(NamedTuple):
-    """One column and its values (n,): floats with NaN for a gap, or objects with None for one."""
+class FrameColumn(NamedTuple):
+    """One column and its values (n,): floats with NaN, or objects with None, for missing values."""
 
     name: str
     kind: Kind
@@ -27,7 +27,7 @@ class Column(NamedTuple):
 
 
 def column_names(table: Any) -> list[str] | None:
-    """The names of a data frame's columns, None for what is no data frame."""
+    """The column names of a data frame, or None for other objects."""
     names = getattr(table, "column_names", None)
     if names is None:
         names = getattr(table, "columns", None)
@@ -36,47 +36,47 @@ def column_names(table: Any) -> list[str] | None:
     return [str(name) for name in names]
 
 
-def read_columns(frame: Any) -> Iterator[Column]:
+def read_columns(frame: Any) -> Iterator[FrameColumn]:
     """The columns of a data frame, one by one."""
     for position, name in enumerate(column_names(frame) or ()):
         yield _read(name, _column(frame, position))
 
 
 def _column(frame: Any, position: int) -> Any:
-    """A column by its place, because names may be there twice."""
+    """A column by position, because names may be duplicated."""
     if hasattr(frame, "iloc"):
         return frame.iloc[:, position]
     return frame.column(position) if hasattr(frame, "column") else frame[:, position]
 
 
-def _read(name: str, column: Any) -> Column:
+def _read(name: str, column: Any) -> FrameColumn:
     declared = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
     if declared.startswith(DECLARED):
-        return Column(name, "categories", _objects(column))
+        return FrameColumn(name, "categories", _objects(column))
     values = np.asarray(column)
-    if values.dtype == np.float32:  # as it is: large frames are not to grow
-        return Column(name, "numbers", values)
+    if values.dtype == np.float32:  # not converted, to save memory
+        return FrameColumn(name, "numbers", values)
     if values.dtype.kind in "iuf":
-        return Column(name, "numbers", values.astype(np.float64, copy=False))
+        return FrameColumn(name, "numbers", values.astype(np.float64, copy=False))
     if values.dtype.kind == "b":
-        return Column(name, "truths", values.astype(np.float32))
+        return FrameColumn(name, "truths", values.astype(np.float32))
     if values.dtype.kind in "mM":
-        return Column(name, "dates", values)
+        return FrameColumn(name, "dates", values)
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: column {name!r}")
     objects = _objects(column)
     kind = _kind_of_objects(objects)
     if kind in ("numbers", "truths"):
-        return Column(name, kind, np.array(objects, dtype=np.float64))  # None becomes NaN
-    return Column(name, kind, objects)
+        return FrameColumn(name, kind, np.array(objects, dtype=np.float64))  # None becomes NaN
+    return FrameColumn(name, kind, objects)
 
 
 def _objects(column: Any) -> NDArray[np.object_]:
-    """The values as Python has them, every kind of gap as None."""
+    """The values as Python objects, with None for missing values."""
     if hasattr(column, "isna"):
         column = column.astype(object).where(column.notna(), None)
         return np.asarray(column, dtype=object)
-    # As an array, a gap in a dictionary of pyarrow would become one of its values.
+    # As an array, a missing value in a pyarrow dictionary would become one of its values.
     listed = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
     objects = np.empty(len(listed), dtype=object)
     objects[:] = listed
@@ -86,7 +86,7 @@ def _objects(column: Any) -> NDArray[np.object_]:
 def _kind_of_objects(objects: NDArray[np.object_]) -> Kind:
     types = {type(value) for value in objects if value is not None}
     if not types:
-        return "numbers"  # without a single one: nothing is known of it
+        return "numbers"  # an empty column is treated as numeric
     if all(issubclass(each, bool | np.bool_) for each in types):
         return "truths"
     if all(issubclass(each, Real | Decimal | np.bool_) for each in types):

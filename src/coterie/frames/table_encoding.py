@@ -1,14 +1,15 @@
-"""Tables as people have them, made numbers: categories become indicators, gaps are filled.
+"""Encode data frames as numbers: categories become indicators, missing values are filled.
 
-- Numbers stay; a gap gets the median of its column. True and false are one and zero.
-- A column of categories (text, or declared as such) becomes one indicator for each of its values,
-  scaled so that together they vary as much as a column of numbers does on average. A gap, or a
-  value that the fit has not seen, has no indicator: zeros.
-- Left out are dates, columns without a value, and columns of categories that cannot tell clusters
-  apart: one value only, more than MAX_LEVELS of them, or fewer than two rows to a value, as in
-  names and numbers of accounts.
+- Numeric columns are kept; missing values get the median of their column. Booleans are one and
+  zero.
+- A categorical column (text, or declared as such) becomes one indicator per category, scaled so
+  that their total variance is that of an average numeric column. A missing value, or a category
+  that was not present in fit, is encoded as zeros.
+- Dropped are dates, empty columns, and categorical columns that do not separate clusters: a single
+  category, more than MAX_LEVELS categories, or fewer than two rows per category, as for names and
+  account numbers.
 
-Whatever is done is said in notes that name the columns.
+Notes that name the columns describe every change.
 """
 
 from collections import Counter
@@ -20,62 +21,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.frames.standard import NUMERIC, Groups
-from coterie.frames.table_columns import Column, read_columns
+from coterie.frames.table_columns import FrameColumn, read_columns
 
 MAX_LEVELS = 30
 FILLED = "missing values filled with the median"
 
 
 class Encoded(NamedTuple):
-    """Numbers (n, d) of a table, and what had to be done to get them, in words."""
+    """The encoded table (n, d), and notes on the changes."""
 
     table: NDArray
     notes: tuple[str, ...]
 
 
 class Part(Protocol):
-    """How one column of a frame becomes columns of numbers."""
+    """The encoding of one column of a frame."""
 
-    def encode(self, column: Column, remarks: "Remarks") -> NDArray[np.float64]:
-        """The column's values (n,) -> (n, any number of columns)."""
+    def encode(self, column: FrameColumn, remarks: "Remarks") -> NDArray[np.float64]:
+        """The column's values (n,) -> (n, m) for any number m of columns."""
 
 
 class Remarks:
-    """What is to be said of the columns, by what was done."""
+    """Notes on the columns, grouped by the change."""
 
     def __init__(self) -> None:
-        self._said: dict[str, list[str]] = {}
+        self._columns: dict[str, list[str]] = {}
 
-    def add(self, deed: str, column: str, detail: str) -> None:
-        """Note that something was done to a column."""
-        self._said.setdefault(deed, []).append(f"{column!r} ({detail})")
+    def add(self, change: str, column: str, detail: str) -> None:
+        """Note a change of a column."""
+        self._columns.setdefault(change, []).append(f"{column!r} ({detail})")
 
-    def count(self, deed: str, column: str, number: int) -> None:
-        """Note that something was done to a number of a column's values."""
-        self.add(deed, column, f"{number:,} value{'s' if number > 1 else ''}")
+    def count(self, change: str, column: str, number: int) -> None:
+        """Note a change of some values of a column."""
+        self.add(change, column, f"{number:,} value{'s' if number > 1 else ''}")
 
     def sentences(self) -> tuple[str, ...]:
-        """One sentence for each kind of thing done."""
-        return tuple(f"{deed}: {', '.join(columns)}" for deed, columns in self._said.items())
+        """One sentence per kind of change."""
+        return tuple(f"{change}: {', '.join(names)}" for change, names in self._columns.items())
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column of numbers, or of truths as one and zero."""
+    """A numeric column, or a boolean one as one and zero."""
 
     median: float
 
     @classmethod
     def of(cls, values: NDArray) -> "Numbers":
-        """The part that fits values (n,), NaN for a gap, of which one at least is none."""
+        """Fit the median of values (n,), NaN if missing, of which at least one is present."""
         return cls(float(np.nanmedian(values)))
 
     def fill(self, values: NDArray) -> NDArray:
-        """(n,) -> (n,) with the median in every gap."""
+        """(n,) -> (n,) with missing values replaced by the median."""
         return np.where(np.isnan(values), self.median, values)
 
-    def encode(self, column: Column, remarks: Remarks) -> NDArray[np.float64]:
-        """(n,) -> (n, 1) with the median in every gap."""
+    def encode(self, column: FrameColumn, remarks: Remarks) -> NDArray[np.float64]:
+        """(n,) -> (n, 1) with missing values replaced by the median."""
         if column.kind in ("categories", "dates"):
             raise ValueError(
                 f"column {column.name!r} held numbers in fit and holds {column.kind} now"
@@ -89,12 +90,12 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Indicators:
-    """A column of categories; height is the value of an indicator that is set."""
+    """A categorical column; height is the value of an indicator that is set."""
 
     levels: tuple[str, ...]
     height: float
 
-    def encode(self, column: Column, remarks: Remarks) -> NDArray[np.float64]:
+    def encode(self, column: FrameColumn, remarks: Remarks) -> NDArray[np.float64]:
         """(n,) -> (n, levels)."""
         if column.kind == "dates":
             raise ValueError(f"column {column.name!r} held categories in fit and holds dates now")
@@ -103,29 +104,29 @@ class Indicators:
         found = np.fromiter((place.get(key, -1) for key in keys), np.intp, len(keys))
         gaps = np.fromiter((key is None for key in keys), bool, len(keys))
         if gaps.any():
-            remarks.count("missing values that belong to no category", column.name, int(gaps.sum()))
+            remarks.count("missing values encoded as no category", column.name, int(gaps.sum()))
         unseen = (found < 0) & ~gaps
         if unseen.any():
             remarks.count(
-                "values that fit has not seen, in no category", column.name, int(unseen.sum())
+                "values not present in fit, encoded as no category", column.name, int(unseen.sum())
             )
         return self.height * (found[:, None] == np.arange(len(self.levels)))
 
 
 @dataclass(frozen=True)
 class Omission:
-    """A column that is not used."""
+    """A dropped column."""
 
-    def encode(self, column: Column, remarks: Remarks) -> NDArray[np.float64]:
+    def encode(self, column: FrameColumn, remarks: Remarks) -> NDArray[np.float64]:
         """(n,) -> (n, 0)."""
         return np.empty((len(column.values), 0))
 
 
 @dataclass(frozen=True)
 class TableEncoding:
-    """The fitted parts, one for each column of the frame, and what was decided, in words.
+    """The fitted encodings, one per column of the frame, and notes on them.
 
-    names, groups: of the d encoded columns, the latter (d,) as `fit_standard` wants them.
+    names, groups: of the d encoded columns; groups (d,) as `fit_standard` expects them.
     """
 
     parts: tuple[Part, ...]
@@ -135,11 +136,11 @@ class TableEncoding:
 
     @property
     def is_plain(self) -> bool:
-        """Whether every column is one of numbers, so that an array would do as well."""
+        """Whether every column is numeric, so that an array would be equivalent."""
         return all(isinstance(part, Numbers) for part in self.parts)
 
     def __call__(self, frame: Any) -> Encoded:
-        """The numbers of a frame with the columns of the fitted one."""
+        """Encode a frame with the columns of the fitted one."""
         remarks = Remarks()
         pairs = zip(self.parts, read_columns(frame), strict=True)
         columns = [part.encode(column, remarks) for part, column in pairs]
@@ -147,7 +148,7 @@ class TableEncoding:
 
 
 def fit_encoding(frame: Any) -> TableEncoding:
-    """Decide how each column of a data frame of one row or more becomes numbers."""
+    """Fit the encoding of each column of a data frame with one row or more."""
     columns, remarks = list(read_columns(frame)), Remarks()
     unit = _typical_deviation([each.values for each in columns if each.kind == "numbers"])
     parts = tuple(_part(column, unit, remarks) for column in columns)
@@ -162,14 +163,14 @@ def fit_encoding(frame: Any) -> TableEncoding:
             groups.append(at if column.kind == "truths" else NUMERIC)
     notes = remarks.sentences()
     if not names:
-        raise ValueError(f"X has no column to cluster by; {'; '.join(notes)}")
+        raise ValueError(f"X has no usable column; {'; '.join(notes)}")
     return TableEncoding(parts, tuple(names), np.array(groups, dtype=np.intp), notes)
 
 
-def _part(column: Column, unit: float, remarks: Remarks) -> Part:
+def _part(column: FrameColumn, unit: float, remarks: Remarks) -> Part:
     reason = _reason_to_omit(column)
     if reason is not None:
-        remarks.add("columns left out", column.name, reason)
+        remarks.add("columns dropped", column.name, reason)
         return Omission()
     if column.kind != "categories":
         return Numbers.of(column.values)
@@ -180,7 +181,7 @@ def _part(column: Column, unit: float, remarks: Remarks) -> Part:
     return Indicators(tuple(sorted(sizes)), unit / np.sqrt(total_variance))
 
 
-def _reason_to_omit(column: Column) -> str | None:
+def _reason_to_omit(column: FrameColumn) -> str | None:
     if column.kind == "dates":
         return "dates; turn them into numbers to use them"
     if column.kind != "categories":
@@ -197,14 +198,14 @@ def _reason_to_omit(column: Column) -> str | None:
 
 
 def _typical_deviation(columns: Sequence[NDArray[np.float64]]) -> float:
-    """The root of the mean variance of columns of numbers; one where nothing varies."""
+    """The root of the mean variance of numeric columns; one if all are constant."""
     seen = [values[np.isfinite(values)] for values in columns]
     variances = [values.var() for values in seen if len(values)]
     return float(np.sqrt(np.mean(variances))) or 1.0 if variances else 1.0
 
 
-def _keys(column: Column) -> list[str | None]:
-    """Categories as text, None for a gap; a whole number reads the same however it is stored."""
+def _keys(column: FrameColumn) -> list[str | None]:
+    """Categories as text, None if missing; integers read the same in any numeric type."""
     return [
         None
         if value is None or value != value

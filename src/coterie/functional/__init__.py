@@ -1,1 +1,1 @@
-"""Pure tensor mathematics: torch in, torch out, no state, no randomness of its own."""
+"""Pure functions of tensors: no state, and random numbers only from a given generator."""

@@ -1,6 +1,6 @@
-"""Questions to a network that finds the cluster of a point (DAC, anchored filtering, eq. 7).
+"""Anchors: points whose cluster a network is to find (DAC, anchored filtering, eq. 7).
 
-In training the anchors are drawn; in the loop they are the points of the best outlook.
+In training anchors are drawn at random; in the loop they are the points with the highest score.
 """
 
 from typing import NamedTuple
@@ -13,13 +13,13 @@ from coterie.functional.reduce import all_points_max, count_points
 
 
 class Anchors(NamedTuple):
-    """A questions about each of B sets: find the cluster of this point among those that remain."""
+    """A queries for each of B sets: find the cluster of a point among the remaining points."""
 
-    point: Tensor  # (B, A), which point it is
+    point: Tensor  # (B, A), index of the anchor
     remaining: Tensor  # (B, A, N) bool
-    finished: Tensor  # (B, A, K) bool, the clusters that were found before
-    target: Tensor  # (B, A, N) bool, the answer; empty where the anchor is a stray
-    judged: Tensor  # (B, A) bool, whether the whole set tells the answer, whoever was found before
+    finished: Tensor  # (B, A, K) bool, clusters found before
+    target: Tensor  # (B, A, N) bool, the true cluster; empty if the anchor is a stray
+    judged: Tensor  # (B, A) bool, whether the target is independent of the clusters found before
 
 
 def draw_anchors(
@@ -32,13 +32,13 @@ def draw_anchors(
     stray_anchors: float = 0.1,
     stray_points: float = 0.05,
 ) -> Anchors:
-    """Random questions about labelled sets: labels and mask (B, N); valid points of -1 are strays.
+    """Random queries for labelled sets: labels and mask (B, N); valid points of -1 are strays.
 
-    Half of the anchors are drawn from the points, half from the clusters first, so that small ones
-    are asked for too, and the strays as if they were one. In a third of the questions everything
-    remains; in the others each cluster stays with a probability of its own. A finished cluster
-    leaves up to stray_points of its points behind, as a network does; of the anchors, stray_anchors
-    are such leftovers, and their answer is that there is no cluster.
+    Half of the anchors are drawn uniformly from the points; for the other half a cluster is drawn
+    first, so that small clusters are covered, and the strays count as one cluster. In a third of
+    the queries everything remains; in the others each cluster stays with a probability drawn for
+    the query. A finished cluster leaves up to stray_points of its points behind, as in the loop;
+    a share stray_anchors of the anchors are such leftovers, and their target is empty.
     """
     n_sets, n_points = mask.shape
 
@@ -76,14 +76,14 @@ def draw_anchors(
 
 
 def best_anchor(outlook: Tensor, mask: Tensor) -> Tensor:
-    """The point of the best outlook (B, N), equal ones share: weights (B, 1, N)."""
+    """The point of the highest outlook (B, N), with ties shared: weights (B, 1, N)."""
     best = all_points_max(outlook.amax(1, keepdim=True))
     chosen = (mask & (outlook == best)).to(outlook)
     return (chosen / count_points(chosen)[:, None].clamp_min(1))[:, None]
 
 
 def spread_anchors(outlook: Tensor, mask: Tensor, n_anchors: int) -> Tensor:
-    """Points at even distances in the order of their outlook (B, N): weights (B, A, N).
+    """Points at evenly spaced ranks of their outlook (B, N): weights (B, A, N).
 
     outlook is -inf outside mask (B, N).
     """

@@ -1,4 +1,4 @@
-"""Multi-head attention as a function; the modules only hold its weights."""
+"""Multi-head attention as a function; modules only hold its weights."""
 
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
@@ -9,7 +9,7 @@ def attention(
 ) -> Tensor:
     """Multi-head attention: queries (B, Q, C), keys and values (B, N, C), mask (B, N) -> (B, Q, C).
 
-    Where a set has no valid point at all the result is finite and without meaning.
+    For a set without valid points the result is finite but undefined.
     """
     if mask is not None:
         mask = mask | ~mask.any(1, keepdim=True)

@@ -41,9 +41,9 @@ def expectation(points: Tensor, mixture: Gaussians) -> tuple[Tensor, Tensor]:
 
 
 def expectation_by_columns(points: Tensor, mixture: Gaussians) -> tuple[Tensor, Tensor]:
-    """The E-step for the many points of one set: (N, D) -> (N, K), (N,), as `expectation`.
+    """`expectation` for one large set: (N, D) -> (N, K), (N,).
 
-    Nothing is of size (N, K, D), and it takes a quarter of the time (65,536 points, K = 4, D = 2).
+    Without an array of size (N, K, D), in a quarter of the time (65,536 points, K = 4, D = 2).
     """
     squares = points.new_zeros(len(mixture.mean), len(points))  # (K, N), for long rows
     columns = (points.T.contiguous(), mixture.mean.T, (-mixture.log_scale).exp().T)
@@ -66,7 +66,7 @@ def maximisation(
     """The M-step: points (..., N, D), responsibilities (..., N, K) -> Gaussians.
 
     A masked point has responsibility zero everywhere. With a pseudo_count above zero the variances
-    are those of the posterior mode under that many imaginary points of the pooled within-cluster
+    are those of the posterior mode under that many pseudo-observations of the pooled within-cluster
     variance, which keeps a cluster of one point from collapsing.
     """
     mass = responsibilities.sum(-2)  # (..., K)
@@ -88,9 +88,9 @@ def maximisation(
 def map_moments(
     points: Tensor, weight: Tensor, prior_mean: Tensor, prior_scale: float
 ) -> tuple[Tensor, Tensor]:
-    """Mean and scale of one weighted cluster, steadied by one imaginary point.
+    """Mean and scale of one weighted cluster, regularised by one pseudo-observation.
 
-    That point pulls the mean to the previous one and the scale to prior_scale.
+    It shrinks the mean towards the previous one and the scale towards prior_scale.
     points (..., N, D), weight (..., N), prior_mean (..., D) -> mean (..., D), deviation (..., D).
     """
     mass = all_points_sum(weight.sum(-1, keepdim=True)) + 1.0
@@ -102,5 +102,5 @@ def map_moments(
 
 
 def _log_normaliser(log_scale: Tensor) -> Tensor:
-    """What a Gaussian's density is divided by: (..., D) -> (...)."""
+    """Log of the normalising constant of a Gaussian: (..., D) -> (...)."""
     return log_scale.sum(-1) + 0.5 * log_scale.shape[-1] * math.log(2 * math.pi)

@@ -1,7 +1,7 @@
-"""Small functions that a training run on a GPU compiles, and that everybody else runs as they are.
+"""Small functions that are compiled for training on a GPU and run eagerly otherwise.
 
-A loop of tiny operations keeps a GPU waiting: thousands of kernels of some microseconds each. What
-stands in such a loop is marked as `fusible`; inside `fusing()` it is compiled to a few kernels.
+A loop of tiny operations is bound by launches: thousands of kernels of a few microseconds each.
+The body of such a loop is marked `fusible`; inside `fusing()` it is compiled to a few kernels.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ _fusing = ContextVar("fusing", default=False)
 
 
 def fusible(function: Callable[P, R]) -> Callable[P, R]:
-    """The function itself, compiled inside `fusing()`; it draws no random numbers."""
+    """The function, compiled inside `fusing()`; it must not draw random numbers."""
 
     @cache
     def compiled() -> Callable[P, R]:
@@ -33,7 +33,7 @@ def fusible(function: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def fusing(wanted: bool = True) -> Iterator[None]:
-    """Compile what is fusible and called inside."""
+    """Compile the fusible functions that are called inside."""
     before = _fusing.set(wanted)
     try:
         yield

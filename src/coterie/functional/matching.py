@@ -1,4 +1,4 @@
-"""Which true cluster a proposal is held against: the minimum over clusters (DAC, eq. 5)."""
+"""The loss of a proposal: its minimum over the true clusters (DAC, eq. 5)."""
 
 import torch
 from torch import Tensor
@@ -41,12 +41,12 @@ def minimum_over_clusters(losses: Tensor, labels: Tensor, mask: Tensor) -> Tenso
 
 
 def overlap(found: Tensor, wanted: Tensor) -> Tensor:
-    """How much of two clusters they share (Jaccard), memberships in [0, 1]: (..., N) -> (...)."""
+    """Jaccard index of two clusters, memberships in [0, 1]: (..., N) -> (...)."""
     both = (found * wanted).sum(-1)
     either = (found + wanted - found * wanted).sum(-1)
     return both / either.clamp_min(1e-6)
 
 
 def sureness(logits: Tensor) -> Tensor:
-    """How much of a cluster would stay if its memberships were drawn: logits (..., N) -> (...)."""
+    """Confidence: overlap of the memberships with their thresholded values, (..., N) -> (...)."""
     return overlap(logits.sigmoid(), (logits > 0).to(logits))

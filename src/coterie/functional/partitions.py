@@ -1,4 +1,4 @@
-"""Partitions of a set: labels, and the claims that make them."""
+"""Partitions of a set: labels, and how clusters claim points."""
 
 import math
 
@@ -17,8 +17,8 @@ def claim(membership_logits: Tensor, remaining: Tensor, too_many: Tensor) -> Ten
     """The points a proposed cluster takes: logits (B, N), remaining (B, N) -> (B, N) bool.
 
     Every remaining point with probability above 0.5 (DAC, section 3.1). If there is none although
-    more than too_many (B,) points remain, the network is undecided rather than done: then the
-    points with more than half the largest probability are taken.
+    more than too_many (B,) points remain, the network is undecided rather than finished: it then
+    takes the points with more than half the largest probability.
     """
     offered = torch.where(remaining, membership_logits, -torch.inf)
     largest = all_points_max(offered.amax(1, keepdim=True))

@@ -1,4 +1,4 @@
-"""Sums over the points of a set: where points meet, and where the shards of a set do.
+"""Reductions over the points of a set, which may be sharded.
 
 Inside `sharded(group)` the points of every set are spread over the processes of a group, and each
 reduction here is completed by an all-reduce. Outside it they are plain sums, maxima and softmaxes.
@@ -16,7 +16,7 @@ _shards: distributed.ProcessGroup | None = None
 
 @contextmanager
 def sharded(group: distributed.ProcessGroup) -> Iterator[None]:
-    """Inside, every process of the group holds some of the points of each set."""
+    """Inside this context every process of the group holds some of the points of each set."""
     global _shards
     before, _shards = _shards, group
     try:
@@ -26,17 +26,17 @@ def sharded(group: distributed.ProcessGroup) -> Iterator[None]:
 
 
 def is_sharded() -> bool:
-    """Whether points of the sets at hand are elsewhere too."""
+    """Whether the sets have points in other processes."""
     return _shards is not None
 
 
 def all_points_sum(partial: Tensor) -> Tensor:
-    """A sum over the points at hand, completed by those of the other shards."""
+    """A sum over the local points, completed over all shards."""
     return partial if _shards is None else _all_reduce(partial, distributed.ReduceOp.SUM)
 
 
 def all_points_max(partial: Tensor) -> Tensor:
-    """A maximum over the points at hand, completed by those of the other shards."""
+    """A maximum over the local points, completed over all shards."""
     return partial if _shards is None else _all_reduce(partial, distributed.ReduceOp.MAX)
 
 
@@ -57,15 +57,15 @@ def masked_sum(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean over the points of a set, zero where a set is empty: (B, N, ...), (B, N) -> (B, ...)."""
+    """Mean over the points of a set, zero for an empty set: (B, N, ...), (B, N) -> (B, ...)."""
     total = masked_sum(values, mask)
     count = count_points(mask).clamp_min(1)
     return total / count.view(-1, *[1] * (total.ndim - 1))
 
 
 def masked_softmax(scores: Tensor, mask: Tensor, dim: int) -> Tensor:
-    """Softmax over the points along dim; mask broadcasts to scores, zero where it is False."""
-    # A finite floor, not -inf: a set without points must not turn the others' gradients to NaN.
+    """Softmax over the points along dim; zero where the mask, which broadcasts, is False."""
+    # A finite floor, not -inf, so that a set without points yields no NaN gradients.
     floored = torch.where(mask, scores, torch.finfo(scores.dtype).min / 4)
     if _shards is None:
         return torch.where(mask, floored.softmax(dim), 0.0)
@@ -74,7 +74,7 @@ def masked_softmax(scores: Tensor, mask: Tensor, dim: int) -> Tensor:
 
 
 def all_points_logsumexp(scores: Tensor, dim: int) -> Tensor:
-    """Log of the sum of exponentials over the points along dim, which is kept."""
+    """Logsumexp over the points along dim, which is kept."""
     if _shards is None:
         return scores.logsumexp(dim, keepdim=True)
     peak = all_points_max(scores.amax(dim, keepdim=True))

@@ -1,6 +1,6 @@
 """Entropic optimal transport by Sinkhorn's algorithm, in the log domain.
 
-AMCP appendix A.1-A.2, eq. 1-3. There is no other Sinkhorn in this package.
+AMCP appendix A.1-A.2, eq. 1-3. The only Sinkhorn implementation of this package.
 """
 
 import torch
@@ -34,7 +34,7 @@ def sinkhorn(
         log_reference_mass = -torch.full_like(scores[..., 0, :], n_references).log()
 
     scores = torch.where(mask[..., None], scores, 0.0)
-    # A finite floor, not -inf: a set without points must not turn the others' gradients to NaN.
+    # A finite floor, not -inf, so that a set without points yields no NaN gradients.
     floor = torch.finfo(scores.dtype).min / 4
     point_potential = torch.zeros_like(scores[..., 0])  # log u of eq. 3, (..., N)
     reference_potential = torch.zeros_like(scores[..., 0, :])  # log v of eq. 3, (..., R)

@@ -1,25 +1,24 @@
-"""What is believed of the number of clusters, for somebody who asks after the fit.
+"""The probability of each number of clusters, computed on request after a fit.
 
-Where clusters have a density, and the likelihood had its say, it is the evidence of each number.
-Else, or where the clusters are not such as the evidence knows, it is what the network answers when
-it is asked again about parts of the set.
+Where clusters have a density and the likelihood decided, it is the evidence of each number.
+Otherwise, or where the clusters are unlike those that the evidence knows, the network is run again
+on parts of the set: where its answers differ, the number is in doubt. A network that is wrong in
+the same way each time is not found out, so its answers are smoothed, some of them widely.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.inference.assignment import apply
-from coterie.inference.constraints import Wishes
+from coterie.inference.constraints import Constraints
 from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
-from coterie.inference.second_look import Frame
 from coterie.mixtures.consolidate import Range, can_be_judged
 from coterie.mixtures.em import estimate
 from coterie.mixtures.evidence import trained_prior
 from coterie.mixtures.evidence_by_k import evidence_by_k
-from coterie.systems.protocol import Sequential
+from coterie.systems.protocol import Direct, Sequential
 
 # What repeats are worth, `benchmarks/doubts.py` measures, on other sets than the widths were found
 # on. Frames stretched and mirrored at random, proposals drawn at random, and half of the points
@@ -35,44 +34,44 @@ MISTAKEN = 0.1
 MISTAKEN_WIDTH = 0.5
 FARTHEST = 2  # times the largest answer: nobody believes in more, unless training had more
 
-Belief = NDArray[np.float64]
+KProbabilities = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """What is kept of a fit, so that more can be asked.
+class FitRecord:
+    """What is kept of a fit, so that its number of clusters can be questioned later.
 
-    system: the network; columns: how many of the context's hold data; lens_for: as in
-    `cluster_points`.
+    columns: how many of the context's hold data.
     """
 
-    system: Sequential
+    system: Sequential | Direct
     outcome: Outcome
     config: InferenceConfig
     columns: int
-    lens_for: Callable[[NDArray], Frame] | None
 
 
-def k_belief(fitted: Fitted) -> Belief:
-    """The probability of each number of clusters from 0, which has none, to K: (K + 1,)."""
-    wishes = fitted.config.wishes
-    if wishes.at_least == wishes.at_most:
-        return np.eye(1, wishes.at_least + 1, wishes.at_least)[0]
-    has_density = fitted.outcome.clustering.log_likelihood is not None
-    belief = belief_by_evidence(fitted) if has_density and fitted.config.consolidate else None
-    return belief_by_repeats(fitted) if belief is None else belief
+def k_probabilities(fit: FitRecord) -> KProbabilities:
+    """The probability of k clusters at place k, from 0, which is zero, to K: (K + 1,)."""
+    constraints = fit.config.constraints
+    if constraints.at_least == constraints.at_most:
+        return np.eye(1, constraints.at_least + 1, constraints.at_least)[0]
+    belief = belief_by_evidence(fit) if fit.config.ending.proposes else None
+    return belief_by_repeats(fit) if belief is None else belief
 
 
-def belief_by_evidence(fitted: Fitted) -> Belief | None:
+def belief_by_evidence(fit: FitRecord) -> KProbabilities | None:
     """In proportion to the evidence; None where the prior of the evidence does not fit."""
-    _, rule, _, context = fitted.outcome
-    columns = np.ascontiguousarray(context[:, : fitted.columns].T, dtype=np.float64)
+    _, rule, _, context = fit.outcome
+    columns = np.ascontiguousarray(context[:, : fit.columns].T, dtype=np.float64)
     memberships = apply(rule, context).probabilities
     mixture = estimate(columns, np.ascontiguousarray(memberships.T))
-    prior = trained_prior(columns, fitted.system.config.cluster_scale)
+    scale = fit.system.traits.cluster_scale
+    if scale is None:
+        return None
+    prior = trained_prior(columns, scale)
     if not can_be_judged(mixture, prior):
         return None
-    evidence = evidence_by_k(columns, mixture, prior, _range(fitted))
+    evidence = evidence_by_k(columns, mixture, prior, _range(fit))
     if not evidence:
         return None
     belief = np.zeros(max(evidence) + 1)
@@ -80,44 +79,43 @@ def belief_by_evidence(fitted: Fitted) -> Belief | None:
     return belief / belief.sum()
 
 
-def belief_by_repeats(fitted: Fitted) -> Belief:
+def belief_by_repeats(fit: FitRecord) -> KProbabilities:
     """Smeared over the answers of the network to parts of the context, and the one that stands."""
-    sizes = _range(fitted)
-    answers = [fitted.outcome.clustering.n_clusters, *repeated_answers(fitted)]
-    most = max(FARTHEST * max(answers), fitted.system.config.k_max, sizes.at_least)
+    sizes = _range(fit)
+    answers = [fit.outcome.clustering.n_clusters, *repeated_answers(fit)]
+    most = max(FARTHEST * max(answers), fit.system.traits.k_max or 0, sizes.at_least)
     belief = smear(answers, int(min(most, sizes.at_most)))
     belief[: sizes.at_least] = 0.0
     return belief / belief.sum()
 
 
-def repeated_answers(fitted: Fitted) -> list[int]:
+def repeated_answers(fit: FitRecord) -> list[int]:
     """How many clusters the network finds in each of several parts of the context.
 
     Whatever number was wished for, so that the answers are its own.
     """
-    context, wishes = fitted.outcome.context, fitted.config.wishes
+    context, constraints = fit.outcome.context, fit.config.constraints
     answers = []
     for rows in draw_parts(len(context)):
-        share = len(rows) / len(fitted.outcome.clustering.labels)
-        smallest = max(1, round(share * wishes.min_cluster_size))
-        free = Wishes(min_cluster_size=smallest, noise=wishes.noise)
+        share = len(rows) / len(fit.outcome.clustering.labels)
+        smallest = max(1, round(share * constraints.min_cluster_size))
+        free = Constraints(min_cluster_size=smallest, noise=constraints.noise)
         outcome = cluster_points(
-            fitted.system,
+            fit.system,
             context[rows],
-            replace(fitted.config, wishes=free),
+            replace(fit.config, constraints=free),
             np.random.RandomState(0),
-            columns=fitted.columns,
-            lens_for=fitted.lens_for,
+            columns=fit.columns,
         )
         answers.append(outcome.clustering.n_clusters)
     return answers
 
 
-def _range(fitted: Fitted) -> Range:
+def _range(fit: FitRecord) -> Range:
     """The numbers of clusters that were allowed and that the points can have."""
-    wishes, n_points = fitted.config.wishes, len(fitted.outcome.context)
-    at_most = n_points if wishes.at_most is None else min(wishes.at_most, n_points)
-    return Range(wishes.at_least, at_most)
+    constraints, n_points = fit.config.constraints, len(fit.outcome.context)
+    at_most = n_points if constraints.at_most is None else min(constraints.at_most, n_points)
+    return Range(constraints.at_least, at_most)
 
 
 def draw_parts(n_points: int) -> list[NDArray[np.intp]]:

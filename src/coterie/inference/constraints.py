@@ -21,12 +21,12 @@ from coterie.inference.rules.protocol import Rule
 
 Counts = NDArray[np.float64]
 
-ALL_NOISE = "the clusters want none of the rows: the network is undecided, and no row is noise"
+ALL_NOISE = "every row would be noise: the network is undecided, so no row is labelled noise"
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What is asked of the clusters of n fitted points; by default nothing.
+class Constraints:
+    """Constraints on the clusters of n fitted points; none by default.
 
     at_least, at_most: how many clusters have points; min_cluster_size: how many points each has,
     unless their number forbids it; noise: whether points that no cluster wants are left out.
@@ -40,8 +40,8 @@ class Wishes:
     @classmethod
     def of(
         cls, n_clusters: int | Sequence[int] | None, min_cluster_size: int, noise: bool
-    ) -> "Wishes":
-        """The wishes of a user, who gives a number of clusters or a range (low, high)."""
+    ) -> "Constraints":
+        """From a number of clusters or a range (low, high)."""
         if n_clusters is None:
             return cls(1, None, min_cluster_size, noise)
         bounds = n_clusters if isinstance(n_clusters, Sequence) else (n_clusters, n_clusters)
@@ -66,50 +66,60 @@ class Wishes:
             )
 
 
-class Obedient(NamedTuple):
-    """A rule as it was wished for, whether it tells noise, and what could not be done."""
+class Constrained(NamedTuple):
+    """A constrained rule, whether it has noise, and what it could not satisfy."""
 
     rule: Rule
     noise: bool
     warnings: tuple[str, ...]
 
 
-def fulfil(
+def apply_constraints(
     rule: Rule,
     points: Points,
     context: NDArray[np.float32],
-    wishes: Wishes,
+    constraints: Constraints,
     *,
     counts: Counts | None = None,
     chunk_size: int = CHUNK_SIZE,
-) -> Obedient:
-    """The rule that obeys: points (n, D) are all that is fitted, the context (m, D) is some of it.
+) -> Constrained:
+    """The rule with the constraints applied: points (n, D) are all fitted points, of which the
+    context (m, D) is a part.
 
-    Sizes are those among all points, each of which counts as counts (n,) say; where clusters are
-    joined and cut is decided on the context, on which each of them has points in the end.
+    Sizes are those among all points, weighted by counts (n,). Which clusters are merged and divided
+    is decided on the context, where each of them has points in the end.
     """
-    if wishes == Wishes() and counts is None:
-        return Obedient(rule, False, ())
-    noise = wishes.noise
+    if constraints == Constraints() and counts is None:
+        return Constrained(rule, False, ())
+    noise = constraints.noise
 
     def sized(rule: Rule) -> Rule:
         rule = without_small(
-            rule, points, wishes.min_cluster_size, counts=counts, chunk_size=chunk_size, noise=noise
+            rule,
+            points,
+            constraints.min_cluster_size,
+            counts=counts,
+            chunk_size=chunk_size,
+            noise=noise,
         )
         return without_empty(rule, context, noise=noise)
 
-    obedient = sized(rule)
-    if noise and (apply_labels(obedient, context, noise=True) == NOISE).all():
-        rest = replace(wishes, noise=False)
-        told = fulfil(rule, points, context, rest, counts=counts, chunk_size=chunk_size)
-        return told._replace(warnings=(ALL_NOISE,))
-    if wishes.at_most is not None and obedient.n_clusters > wishes.at_most:
-        obedient = sized(with_merges(obedient, context, wishes.at_most, noise=noise))
-    if obedient.n_clusters < wishes.at_least:
+    constrained = sized(rule)
+    if noise and (apply_labels(constrained, context, noise=True) == NOISE).all():
+        rest = replace(constraints, noise=False)
+        without_noise = apply_constraints(
+            rule, points, context, rest, counts=counts, chunk_size=chunk_size
+        )
+        return without_noise._replace(warnings=(ALL_NOISE,))
+    if constraints.at_most is not None and constrained.n_clusters > constraints.at_most:
+        constrained = sized(with_merges(constrained, context, constraints.at_most, noise=noise))
+    if constrained.n_clusters < constraints.at_least:
         share = len(context) / (len(points) if counts is None else counts.sum())
-        min_size = max(1, round(wishes.min_cluster_size * share))
-        obedient = with_cuts(obedient, context, wishes.at_least, min_size=min_size, noise=noise)
-    return Obedient(obedient, noise, ())
+        min_size = max(1, round(constraints.min_cluster_size * share))
+        constrained = with_cuts(
+            constrained, context, constraints.at_least, min_size=min_size, noise=noise
+        )
+    return Constrained(constrained, noise, ())
 
 
 def without_small(

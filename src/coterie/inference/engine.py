@@ -1,72 +1,65 @@
 """One set of points in, a clustering and its rule out.
 
-Clusters are found on a context of at most context_size points; the rule that comes of it labels all
-of them, chunk by chunk. On sets that fit into the context the points are simply all there. Beside
-the results nothing grows with the number of points.
+Clusters are found on a context of at most context_size points; the resulting rule labels all
+points, chunk by chunk. Sets that fit into the context are used whole. Beside the results nothing
+grows with the number of points.
 
-Where the likelihood has the last word the network only proposes, and for that a glance is enough:
-it looks at some of the context, and consolidation at all of it. On sets of up to 12 Gaussians a
-glance at 128 to 512 points changed the mean ARI by less than 0.0003.
+Where the likelihood decides, the network only proposes clusters and sees a part of the context. On
+sets of up to 12 Gaussians 128 to 512 points changed the mean ARI by less than 0.0003.
 """
 
-from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Generator
 
 from coterie.data.batch import SetBatch
-from coterie.functional.em import Gaussians
+from coterie.encoders.items import EncodedItems
+from coterie.encoders.protocol import Encoder
+from coterie.frames.standard import fit_standard
 from coterie.inference.assignment import Points, apply, keep_clusters, occupied_by_size
-from coterie.inference.constraints import Wishes, fulfil
-from coterie.inference.context import Rows, Sample, draw_context, evenly_spaced
+from coterie.inference.constraints import Constraints, apply_constraints
+from coterie.inference.context import Sample, draw_context, evenly_spaced
+from coterie.inference.endings import NETWORK_ENDING, Context, Ending, Proposal
 from coterie.inference.loop import find_clusters
 from coterie.inference.result import Clustering
-from coterie.inference.rules.branching import BranchingRule
-from coterie.inference.rules.mixture import MixtureRule
-from coterie.inference.rules.neighbours import NeighbourRule
 from coterie.inference.rules.protocol import Rule
-from coterie.inference.rules.replay import ReplayRule
 from coterie.inference.rules.wrapped import tempered
-from coterie.inference.second_look import Frame, Look, confident_clusters, look_again, look_closer
-from coterie.inference.trace import steps_of, steps_of_all
-from coterie.mixtures.consolidate import consolidate
-from coterie.systems.protocol import Commit, Sequential, State, claimed_labels
+from coterie.inference.second_look import Look, look_again, look_closer
+from coterie.inference.trace import trace
+from coterie.systems.protocol import Commit, Direct, Sequential, State
 
 
 @dataclass(frozen=True)
 class InferenceConfig:
-    """How to run the loop, and what to do with what it found.
+    """How to run a system, and what to do with the clusters found.
 
-    consolidate: re-estimate the clusters found and take back those that do not pay;
-    update_previous: re-estimate them, but keep them all (AMCP*); second_look: let the network
-    divide what it sees as several once it stands alone, where there is a density but no
-    consolidation, or where every set has a frame of its own; wishes: what the user asks of the
-    clusters, whatever finds them; glance: how many points of the context the network looks at where
-    its clusters are consolidated, None for all of them; whole_trace: whether the steps tell of the
-    other points too; temperature: of the network's probabilities, where they have the last word.
+    ending: how the clusters become a rule; second_look: whether the network may divide each cluster
+    when it sees it alone; context_size: on how many points clusters are found; n_proposal_points:
+    how many of these the network sees where it only proposes, None for all; whole_trace: whether
+    the trace tells of the other points too; temperature: of the rule's probabilities; constraints:
+    on the clusters, whatever finds them.
     """
 
-    consolidate: bool = True
-    update_previous: bool = False
+    ending: Ending = NETWORK_ENDING
     second_look: bool = False
     context_size: int = 10_000
-    glance: int | None = None
+    n_proposal_points: int | None = None
     whole_trace: bool = False
     temperature: float = 1.0
     chunk_size: int = 65_536
-    max_steps: int = 64
     device: str = "cpu"
-    wishes: Wishes = field(default_factory=Wishes)
+    constraints: Constraints = field(default_factory=Constraints)
 
 
 class Outcome(NamedTuple):
-    """A clustering, the rule that labels further points, and whether some are noise to it.
+    """A clustering, the rule for further points, and whether it labels some of them noise.
 
-    context: the points (m, D) that the clusters were found on.
+    context: the points (m, D) on which the clusters were found.
     """
 
     clustering: Clustering
@@ -76,132 +69,121 @@ class Outcome(NamedTuple):
 
 
 def cluster_points(
-    system: Sequential,
+    system: Sequential | Direct,
     points: Points,
     config: InferenceConfig,
     random_state: np.random.RandomState,
     *,
     columns: int | None = None,
-    exact: Sequential | None = None,
+    exact: Sequential | Direct | None = None,
     sample: Sample | None = None,
-    lens_for: Callable[[NDArray], Frame] | None = None,
 ) -> Outcome:
     """Cluster the points (n, D) of one set, of which only the first columns hold data.
 
-    exact: the system in float64, where the caller has it; otherwise a copy is made if need be.
-    sample: the context, where it is not to be drawn from all points alike. lens_for: the frame that
-    a network reads some points in, where every set has its own.
+    Points may be items of any shape where the system has an encoder for them; the rule is then one
+    for the encoder's vectors. exact: the system in float64, where the caller has it; otherwise a
+    copy is made if need be. sample: the context, where it is not to be drawn uniformly.
     """
+    encoder: Encoder | None = getattr(system, "item_encoder", None)
+    if encoder is not None:
+        points = EncodedItems(points, encoder, config.device)
     if sample is None:
         sample = draw_context(len(points), config.context_size, random_state)
     index, counts = sample
-    config.wishes.check(len(points) if counts is None else round(counts.sum()))
-    context = np.array(points[index])  # a copy: torch warns of rows that cannot be written
-    # In an order of their own: sums round otherwise in another, and a permuted or weighted set is
-    # to have the same clusters to the last bit.
-    order = np.lexsort(context.T)
-    index, context = index[order], context[order]
-    seen = evenly_spaced(len(context), _looked_at(len(context), config))
-    batch = SetBatch.single(torch.from_numpy(context[seen]).to(config.device))
-    state = find_clusters(system, batch, max_steps=config.max_steps)
-    commits = state.with_points()
-    if not commits:
-        raise ValueError("the network claims no point at all: its weights are damaged")
+    config.constraints.check(len(points) if counts is None else round(counts.sum()))
+    drawn = np.array(points[index])  # a copy: torch warns of rows that cannot be written
+    # In a canonical order: sums depend on it, and a permuted or weighted set must have the same
+    # clusters to the last bit.
+    order = np.lexsort(drawn.T)
+    rule_device = "cpu" if len(points) <= config.chunk_size else config.device
+    seen = evenly_spaced(len(drawn), _n_shown(len(drawn), config))
+    context = Context(drawn[order], index[order], seen, columns, rule_device)
+    batch = SetBatch.single(torch.from_numpy(context.points[seen]).to(config.device))
+    generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
+    proposal, warnings = _propose(system, batch, config, generator)
+    ended = config.ending.end(proposal._replace(exact=exact), context, config.constraints)
+    steps = trace(proposal, context, whole=config.whole_trace)
 
-    log_likelihood: float | None = None
-    dense = commits[0].gaussian is not None
-    clusters = commits
-    looks: list[Look] = []
-    if config.second_look and lens_for is not None:
-        looks = look_closer(system, batch, commits, lens_for, max_steps=config.max_steps)
-    elif config.second_look and dense and not config.consolidate:
-        looks = look_again(system, batch, commits, max_steps=config.max_steps)
-    if looks:
-        clusters = tuple(cluster for look in looks for cluster in look.clusters())
-    rule: Rule
-    if dense and (config.consolidate or config.update_previous):
-        # On the CPU: a path of small float64 steps that a GPU would only wait for.
-        fit = consolidate(
-            context[:, :columns],
-            _among_all(claimed_labels(clusters)[0].cpu().numpy(), seen, len(context)),
-            len(clusters),
-            change_k=config.consolidate,
-            cluster_scale=system.config.cluster_scale,
-            at_least=config.wishes.at_least,
-            at_most=config.wishes.at_most,
-        )
-        rule = MixtureRule.of(fit.mixture, _asked_on(len(points), config))
-        log_likelihood = fit.total / len(context)
-    else:
-        precision = torch.float64
-        if lens_for is not None:
-            exact, precision = system, torch.float32  # it is asked once, about the context
-        elif exact is None:
-            exact = deepcopy(system).double()
-        rule = ReplayRule.of(exact, commits, precision)
-        if len(clusters) > len(commits):
-            rule = BranchingRule.of(exact, looks, precision)
-        if lens_for is not None:
-            rule = NeighbourRule.of(rule, context).select(confident_clusters(clusters))
-        if dense:
-            density = MixtureRule(network_mixture(clusters, columns))
-            log_likelihood = float(density.log_likelihood(batch.points[0]).mean())
-
-    rule, noise, unfulfilled = fulfil(
-        rule, points, context, config.wishes, counts=counts, chunk_size=config.chunk_size
+    rule, noise, unsatisfied = apply_constraints(
+        ended.rule,
+        points,
+        context.points,
+        config.constraints,
+        counts=counts,
+        chunk_size=config.chunk_size,
     )
     rule = tempered(rule, config.temperature)
     found = apply(rule, points, config.chunk_size, noise=noise)
-    if config.whole_trace and len(seen) < len(context):
-        steps = steps_of_all(system, commits, context, index, seen)
-    else:
-        steps = steps_of(clusters, index[seen])
     by_size = occupied_by_size(found, counts)
     found = keep_clusters(found, by_size, config.chunk_size)
     clustering = Clustering(
         labels=found.labels,
         probabilities=found.probabilities,
-        log_likelihood=log_likelihood,
+        log_likelihood=ended.log_likelihood,
         steps=steps,
-        warnings=(*_unfinished(state, config.max_steps), *unfulfilled),
+        warnings=(*warnings, *unsatisfied),
     )
     rule = rule.select(torch.from_numpy(by_size).to(rule.device))
-    return Outcome(clustering, rule, noise, context)
+    return Outcome(clustering, rule, noise, context.points)
 
 
-def network_mixture(commits: tuple[Commit, ...], columns: int | None = None) -> Gaussians:
-    """The mixture in the network's own words: each step's Gaussian, weighted by who joined it."""
-    gaussians = [commit.gaussian for commit in commits if commit.gaussian is not None]
-    sizes = torch.stack([commit.joined[0].sum() for commit in commits]).double()
-    return Gaussians(
-        (sizes / sizes.sum()).log(),
-        torch.cat([gaussian.mean[0] for gaussian in gaussians]).double()[:, :columns],
-        torch.cat([gaussian.log_scale[0] for gaussian in gaussians]).double()[:, :columns],
-    )
+class Proposed(NamedTuple):
+    """What a system found in a context, and warnings about it."""
+
+    proposal: Proposal
+    warnings: tuple[str, ...] = ()
 
 
-def _looked_at(n_points: int, config: InferenceConfig) -> int:
-    """How many of n points the network looks at."""
-    return config.glance if config.consolidate and config.glance is not None else n_points
+def _propose(
+    system: Sequential | Direct, batch: SetBatch, config: InferenceConfig, generator: Generator
+) -> Proposed:
+    if isinstance(system, Direct):
+        with torch.inference_mode():
+            memberships = system.cluster(batch, generator)
+        return Proposed(Proposal(system, memberships=memberships))
+    state = find_clusters(system, batch, generator=generator)
+    commits = state.with_points()
+    if not commits:
+        raise ValueError("the network claims no point at all: its weights are damaged")
+    looks = _look(system, batch, commits, config, generator) if config.second_look else ()
+    return Proposed(Proposal(system, commits, looks), _unfinished(state, system.step_limit(batch)))
 
 
-def _asked_on(n_points: int, config: InferenceConfig) -> str:
-    """Where a mixture is asked about n points: of so few that a GPU would be waited for, here."""
-    return "cpu" if n_points <= config.chunk_size else config.device
+def _look(
+    system: Sequential,
+    batch: SetBatch,
+    commits: tuple[Commit, ...],
+    config: InferenceConfig,
+    generator: Generator,
+) -> tuple[Look, ...]:
+    """The second look that suits the system: in a frame of its own, or in that of the set.
+
+    In the frame of the set only clusters with a density are divided: without one, bent clusters
+    would be divided too often. Where the likelihood decides, it also divides. A system whose steps
+    name their cluster has looked at every point already.
+    """
+    traits = system.traits
+    if any(commit.cluster is not None for commit in commits):
+        return ()
+    if traits.frame == "standard":
+        refit_frame = partial(fit_standard, width=traits.columns)
+        return look_closer(system, batch, commits, refit_frame, generator=generator)
+    if traits.density is not None and not config.ending.proposes:
+        return look_again(system, batch, commits, generator=generator)
+    return ()
 
 
-def _among_all(labels: NDArray[np.integer], rows: Rows, n_points: int) -> NDArray[np.integer]:
-    """Labels (m,) of some points as those of all (n,); the others have no cluster yet."""
-    among_all = np.full(n_points, -1)
-    among_all[rows] = labels
-    return among_all
+def _n_shown(n_points: int, config: InferenceConfig) -> int:
+    """How many of n points the network sees."""
+    if not config.ending.proposes or config.n_proposal_points is None:
+        return n_points
+    return config.n_proposal_points
 
 
-def _unfinished(state: State, max_steps: int) -> tuple[str, ...]:
-    left = int(state.remaining.sum())
-    if not left or len(state.commits) < max_steps:
+def _unfinished(state: State, step_limit: int) -> tuple[str, ...]:
+    if len(state.commits) < step_limit or not (left := int(state.remaining.sum())):
         return ()
     return (
-        f"the network was stopped after {max_steps} steps with {left} points left: the data look"
-        " unlike what it was trained on",
+        f"the network was stopped after {step_limit} steps with {left} points left: the data look"
+        " unlike its training sets",
     )

@@ -1,12 +1,12 @@
-"""The one sequential loop: ask for a cluster, take its points away, ask again."""
+"""The one sequential loop: find a cluster, remove its points, repeat."""
 
 from dataclasses import replace
+from typing import Any
 
-from torch import Generator, inference_mode
+from torch import Generator, Tensor, inference_mode
 
 from coterie.data.batch import SetBatch
-from coterie.systems.amcp.recording import recorded
-from coterie.systems.protocol import Sequential, State
+from coterie.systems.protocol import Direct, Sequential, State, claimed_labels
 
 
 @inference_mode()
@@ -14,23 +14,33 @@ def find_clusters(
     system: Sequential,
     batch: SetBatch,
     *,
-    max_steps: int = 64,
     generator: Generator | None = None,
-    record: bool = True,
+    accelerate: bool = True,
 ) -> State:
-    """Run a system until every set is finished or max_steps were taken.
+    """Run a system until every set is finished or its step limit is reached.
 
-    record: whether steps may be recorded and replayed on a GPU, where nobody can watch them.
+    accelerate: whether the system's accelerated steps may be used, where it has any.
 
     The final state holds the commits, which are the trace, and the points that are left over. A set
     that is finished stays so, whatever its companions in the batch still need.
     """
-    steps = recorded(system) if record else system
+    accelerated: Any = getattr(system, "accelerated", None)
+    steps: Sequential = system if accelerated is None or not accelerate else accelerated()
     state = steps.start(batch)
-    for _ in range(max_steps):
+    for _ in range(system.step_limit(batch)):
         finished = steps.finished(state)
         if bool(finished.all()):
             break
         commit = steps.step(state, generator)
         state = state.after(replace(commit, joined=commit.joined & ~finished[:, None]))
     return state
+
+
+@inference_mode()
+def find_labels(
+    system: Sequential | Direct, batch: SetBatch, *, generator: Generator | None = None
+) -> Tensor:
+    """The cluster of every point, as the system finds it: (B, N), -1 for points left over."""
+    if isinstance(system, Direct):
+        return system.cluster(batch, generator).log_probabilities.argmax(-1)
+    return claimed_labels(find_clusters(system, batch, generator=generator).commits)

@@ -1,54 +1,51 @@
 """A second look: each cluster that was found is shown to the network on its own.
 
-In a crowd a network may take two neighbours for one cluster. Alone they look like the sets it was
-trained on, and it tells them apart. A network that reads every set in a frame of its own reads the
-cluster in such a frame too, as through a lens.
+In a crowded set a network may take two neighbours for one cluster. Alone they look like the sets it
+was trained on, and it separates them. A network that reads every set in a frame of its own reads
+the cluster in such a frame too.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
-from coterie.functional.em import Gaussians
+from coterie.frames.protocol import Frame
 from coterie.functional.matching import sureness
 from coterie.inference.loop import find_clusters
 from coterie.systems.protocol import Commit, Sequential
 
 FEWEST = 8  # points: what is smaller is no cluster of its own, but the edge of one
 SMALLEST_SHARE = 0.02
-# Under the lens: how many points are worth it, and how sure of the parts the network has to be. On
-# shapes it now and then divides what is one, but seldom with more confidence than in the whole.
-WORTH_A_LENS = 20
+# In a frame of its own: how many points a cluster needs, and how sure of its parts the network must
+# be. It sometimes divides a shape that is one, but seldom with more confidence than in the whole.
+FEWEST_IN_FRAME = 20
 SURE_ENOUGH = 0.8
-# Left alone are clusters that are sure and of so many points that there is no crowd: a look at them
-# takes longest and seldom finds anything.
-BEYOND_QUESTION = 0.9
-NO_CROWD = 0.15
+# Sure clusters with this share of the points are skipped: a look at them takes longest and seldom
+# finds anything.
+SURE = 0.9
+LARGE_SHARE = 0.15
 # With the network before leaps, on 44 public sets and 100 draws of its prior, this left the mean
 # ARI where it was, or a little higher (0.702 to 0.703 and 0.702 to 0.708), and found the number of
 # clusters more often, within one on 66 and 65 % of them instead of 64 and 54.
 DOUBTFUL = 0.6
 
-Frame = Callable[[NDArray], NDArray[np.float32]]
-
 
 class Look(NamedTuple):
-    """A cluster of a set of N points, and the parts that a second look saw in it.
+    """A cluster of a set of N points, and the parts that a second look found in it.
 
-    rows: (M,), its points; parts: commits among these alone, none where the cluster is one; lens:
-    the frame in which these were seen, None where it was that of the set.
+    rows: (M,), its points; parts: commits among these alone, none where the cluster is one; frame:
+    in which the parts were found, None for that of the set.
     """
 
     whole: Commit
     rows: Tensor
     parts: tuple[Commit, ...]
-    lens: Frame | None = None
+    frame: Frame | None = None
 
     def clusters(self) -> tuple[Commit, ...]:
         """What there is instead of the cluster, among all N points; itself where it is one."""
@@ -63,8 +60,12 @@ class Look(NamedTuple):
 
 
 def look_again(
-    system: Sequential, batch: SetBatch, commits: Sequence[Commit], *, max_steps: int
-) -> list[Look]:
+    system: Sequential,
+    batch: SetBatch,
+    commits: Sequence[Commit],
+    *,
+    generator: Generator | None = None,
+) -> tuple[Look, ...]:
     """Each commit to one set of points under a second look, all clusters side by side."""
     rows = [commit.joined[0].nonzero()[:, 0] for commit in commits]
     longest = max(map(len, rows))
@@ -73,39 +74,37 @@ def look_again(
     for number, members in enumerate(rows):
         points[number, : len(members)] = batch.points[0, members]
         mask[number, : len(members)] = True
-    steps = find_clusters(system, SetBatch(points, mask), max_steps=max_steps).commits
-    return [
+    steps = find_clusters(system, SetBatch(points, mask), generator=generator).commits
+    return tuple(
         Look(commit, members, _parts(steps, number, len(members)))
         for number, (commit, members) in enumerate(zip(commits, rows, strict=True))
-    ]
+    )
 
 
 def look_closer(
     system: Sequential,
     batch: SetBatch,
     commits: Sequence[Commit],
-    lens_for: Callable[[NDArray], Frame],
+    refit_frame: Callable[[NDArray], Frame],
     *,
-    max_steps: int,
-) -> list[Look]:
+    generator: Generator | None = None,
+) -> tuple[Look, ...]:
     """Each commit to one set of points, its cluster alone and in a frame of its own."""
     looks, n_points = [], batch.points.shape[1]
     for commit in commits:
         rows = commit.joined[0].nonzero()[:, 0]
         look = Look(commit, rows, ())
         sure = _sureness([commit])
-        if len(rows) >= WORTH_A_LENS and (
-            sure < BEYOND_QUESTION or len(rows) < NO_CROWD * n_points
-        ):
+        if len(rows) >= FEWEST_IN_FRAME and (sure < SURE or len(rows) < LARGE_SHARE * n_points):
             points = batch.points[0, rows].cpu().numpy()
-            lens = lens_for(points)
-            seen = SetBatch.single(torch.from_numpy(lens(points)).to(batch.points.device))
-            steps = find_clusters(system, seen, max_steps=max_steps).commits
+            frame = refit_frame(points)
+            seen = SetBatch.single(torch.from_numpy(frame(points)).to(batch.points.device))
+            steps = find_clusters(system, seen, generator=generator).commits
             parts = _parts(steps, 0, len(rows))
             if parts and _sureness(parts) > max(SURE_ENOUGH, sure):
-                look = Look(commit, rows, parts, lens)
+                look = Look(commit, rows, _in_set_frame(parts, batch.points[0, rows]), frame)
         looks.append(look)
-    return looks
+    return tuple(looks)
 
 
 def _sureness(parts: Sequence[Commit]) -> float:
@@ -126,12 +125,25 @@ def _parts(steps: Sequence[Commit], number: int, n_points: int) -> tuple[Commit,
 def _of_set(commit: Commit, number: int, n_points: int) -> Commit:
     """What a commit says of one of B sets, without its padding."""
     one = slice(number, number + 1)
-    gaussian = commit.gaussian
+    density = commit.density
     return Commit(
         commit.joined[one, :n_points],
         commit.membership_logits[one, :n_points],
         tuple(part[one] for part in commit.memory),
-        None if gaussian is None else Gaussians(*(part[one] for part in gaussian)),
+        density=None if density is None else density.of_sets(one),
+    )
+
+
+def _in_set_frame(parts: Sequence[Commit], points: Tensor) -> tuple[Commit, ...]:
+    """The parts of a cluster with points (M, D), their densities estimated in the set's frame.
+
+    The network's own densities are those of the frame in which the parts were found.
+    """
+    return tuple(
+        part
+        if part.density is None
+        else replace(part, density=part.density.refitted(points[part.joined[0]]))
+        for part in parts
     )
 
 
@@ -142,8 +154,8 @@ def confident_clusters(clusters: Sequence[Commit]) -> Tensor:
     edges of earlier ones and from the background. Their points are better off with their next
     choice.
 
-    A step that would rather have had no point says that nothing is left: it counts for nothing, and
-    neither do those after it, unless it is the first.
+    A step with no positive logit means that nothing is left: it and the steps after it are dropped,
+    unless it is the first.
     """
     sure = torch.stack([sureness(cluster.membership_logits)[0] for cluster in clusters])
     refused = torch.stack([(cluster.membership_logits <= 0).all() for cluster in clusters])

@@ -1,6 +1,7 @@
-"""How the loop went, for those who want to see it."""
+"""The trace: what each step of the loop claimed, and how sure it was."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import torch
@@ -8,14 +9,28 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from coterie.inference.context import Rows
+from coterie.inference.endings import Context, Proposal
 from coterie.inference.result import Step
 from coterie.systems.protocol import Commit, Sequential
+
+
+def trace(proposal: Proposal, context: Context, *, whole: bool) -> tuple[Step, ...]:
+    """The steps that led to the clusters of a proposal, after a second look where there was one.
+
+    whole: whether the points of the context that the network was not shown take part, as if they
+    had been offered to each step.
+    """
+    if not proposal.commits:  # a direct system takes no steps
+        return ()
+    if not whole or len(context.seen) == len(context.points):
+        return steps_of(proposal.clusters, context.rows[context.seen])
+    return steps_of_all(proposal, context)
 
 
 def steps_of(commits: Sequence[Commit], index: Rows) -> tuple[Step, ...]:
     """What the commits said of the points of this index (m,), which may name a point twice."""
     rows, once = np.unique(index, return_index=True)
-    # All at once: a GPU that is asked step by step is waited for as often.
+    # All at once, so that a GPU is synchronised once.
     joined = torch.stack([commit.joined[0] for commit in commits]).cpu().numpy()[:, once]
     logits = torch.stack([commit.membership_logits[0] for commit in commits]).cpu().numpy()[:, once]
     return tuple(
@@ -29,34 +44,47 @@ def steps_of(commits: Sequence[Commit], index: Rows) -> tuple[Step, ...]:
 
 
 @torch.inference_mode()
-def steps_of_all(
-    system: Sequential,
-    commits: Sequence[Commit],
-    context: NDArray[np.float32],
-    index: Rows,
-    seen: Rows,
-) -> tuple[Step, ...]:
-    """The same of all points of a context (m, D), of which the network has seen some.
-
-    index (m,): which points of the set they are; seen: which of them the commits are about. The
-    others are offered to each step as if they had been there.
-    """
-    points = torch.from_numpy(context).to(commits[0].joined.device)
-    logits = system.replay(points[None], commits)[0].cpu().numpy()  # (m, steps)
-    rows, once = np.unique(index, return_index=True)
-    free = np.ones(len(context), dtype=bool)
+def steps_of_all(proposal: Proposal, context: Context) -> tuple[Step, ...]:
+    """The same for all points of a context, of which the network has seen some."""
+    rows, once = np.unique(context.rows, return_index=True)
+    free = np.ones(len(context.points), dtype=bool)
     steps = []
-    for number, commit in enumerate(commits):
-        claimed = logits[:, number] > 0
-        claimed[seen] = commit.joined[0].cpu().numpy()
+    for commit, logits in zip(proposal.clusters, _all_logits(proposal, context), strict=True):
+        claimed = logits > 0
+        claimed[context.seen] = commit.joined[0].cpu().numpy()
         offered = free[once]
-        probabilities = expit(logits[once, number])
         steps.append(
             Step(
                 claimed=rows[(claimed & free)[once]],
                 offered=rows[offered],
-                probabilities=probabilities[offered],
+                probabilities=expit(logits[once])[offered],
             )
         )
         free &= ~claimed
     return tuple(steps)
+
+
+def _all_logits(proposal: Proposal, context: Context) -> list[NDArray[np.float32]]:
+    """Membership logits (m,) of all points for each cluster of a proposal, whole or part."""
+    system = cast(Sequential, proposal.system)
+    whole = _replayed(system, proposal.commits, context.points)
+    if not proposal.looks:
+        return whole
+    logits = []
+    for look, own in zip(proposal.looks, whole, strict=True):
+        if not look.parts:
+            logits.append(own)
+            continue
+        points = context.points if look.frame is None else look.frame(context.points)
+        # A part claims what its cluster claims and it claims itself.
+        parts = _replayed(system, look.parts, points)
+        logits += [np.minimum(own, part) for part in parts]
+    return logits
+
+
+def _replayed(
+    system: Sequential, commits: Sequence[Commit], points: NDArray[np.float32]
+) -> list[NDArray[np.float32]]:
+    at_work = torch.from_numpy(points).to(commits[0].joined.device)
+    logits = system.replay(at_work[None], commits)[0]  # (m, steps)
+    return list(logits.T.cpu().numpy())

@@ -1,1 +1,1 @@
-"""Operators that torch does not have, registered with it as its own."""
+"""Custom operators, registered with torch."""

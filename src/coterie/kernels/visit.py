@@ -1,7 +1,7 @@
 """Prim's algorithm: visit the points of a set, each time the one nearest to those visited.
 
-A visit waits for the one before, so there is nothing to gain from matrices: one set after another
-on a CPU, and on a GPU one program for each set.
+Visits are sequential, so matrix operations do not help: one set after another on a CPU, one
+program per set on a GPU.
 
 Shapes: B sets of N points in D columns.
 """
@@ -14,9 +14,9 @@ from torch import Tensor
 
 @torch.library.custom_op("coterie::visit", mutates_args=(), device_types="cpu")
 def visit(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Which point is visited at each turn, and its height: (B, N, D), (B, N) -> (B, N), (B, N).
+    """The point visited at each turn, and its height: (B, N, D), (B, N) -> (B, N), (B, N).
 
-    Padding comes last, with heights of zero, and so do heights of first visits.
+    Padding comes last. Its heights, and those of first visits, are zero.
     """
     order, heights = zip(
         *(
@@ -41,7 +41,7 @@ def _(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _visit_one(points: NDArray, there: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray]:
-    """Of one set: points (N, D), there (N,) -> (N,), (N,)."""
+    """For one set: points (N, D), there (N,) -> (N,), (N,)."""
     among = np.flatnonzero(there)
     order = np.concatenate([among, np.flatnonzero(~there)])
     heights = np.zeros(len(points), dtype=points.dtype)

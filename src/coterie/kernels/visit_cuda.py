@@ -1,4 +1,4 @@
-"""Prim's algorithm on a GPU: one program for each set, so that nothing waits between visits."""
+"""Prim's algorithm on a GPU, with one program per set and no synchronisation between visits."""
 
 import torch
 import triton
@@ -12,7 +12,7 @@ def visit_on_gpu(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     order = torch.empty(n_sets, n_points, dtype=torch.int64, device=points.device)
     heights = torch.zeros_like(points[..., 0])
     by_column = points.transpose(1, 2).contiguous()
-    # Valid points first; a program needs to know only how many they are.
+    # Valid points first, so that a program needs only their number.
     place = torch.argsort(~mask, dim=1, stable=True)
     by_column = by_column.gather(2, place[:, None].expand_as(by_column))
     _visit[(n_sets,)](

@@ -1,1 +1,1 @@
-"""Neural building blocks that know nothing of clustering."""
+"""Building blocks of networks, independent of clustering."""

@@ -1,9 +1,9 @@
-"""Mixing through landmarks: some points of the set take the place of learnt references.
+"""Mixing through landmarks: points of the set replace learnt references.
 
-IntraCM mixes points through R learnt vectors, which have to share out the clusters of a set among
-them. Landmarks are points of the set and lie in its clusters already, however many there are. A
-block is attention from the points to the landmarks, and beside it what walks among the landmarks
-carry along: the same message, spread over a ring or the arm of a spiral.
+IntraCM mixes points through R learnt vectors, which must be divided among the clusters of a set.
+Landmarks are points of the set and already lie in its clusters, for any number of clusters. A
+block combines attention from the points to the landmarks with messages that random walks carry
+among the landmarks, for example along a ring or the arm of a spiral.
 """
 
 import torch
@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from coterie.functional.attention import attention
 from coterie.layers.mlp import Activation, mlp
 
-CARRIED_A_SCALE = 16  # channels that walks of each length carry
-MISSING = -1e4  # a score that no softmax hears
+CARRIED_A_SCALE = 16  # channels carried by the walks of each length
+MISSING = -1e4  # a score with zero softmax weight
 
 
 class LandmarkMixing(nn.Module):
@@ -36,16 +36,16 @@ class LandmarkMixing(nn.Module):
         self.hear = nn.Linear(width + carried, width)
         self.norm_mlp = nn.LayerNorm(width)
         self.mlp = mlp([width, 2 * width, width], activation)
-        # The last channel of each head says which landmarks are missing: kernels of attention that
-        # take no mask are several times as fast as those that do.
+        # The last channel of each head marks missing landmarks, because attention kernels without
+        # a mask are several times as fast as those with one.
         flag = torch.arange(width) % (width // heads) == width // heads - 1
         self.register_buffer("is_flag", flag, persistent=False)
 
     def gather(self, landmarks: Tensor, there: Tensor, ends: Tensor) -> Tensor:
-        """What the landmarks have to tell: keys, values, and what walks carry to each (B, L, E).
+        """Keys, values and carried messages of the landmarks: (B, L, E).
 
-        landmarks (B, L, C); there (B, L), False where a set is too small to have them; ends
-        (B, M, L, L), from where to where walks of each length lead.
+        landmarks (B, L, C); there (B, L), False for missing landmarks of small sets; ends
+        (B, M, L, L), transition probabilities of the walks of each length.
         """
         told = self.tell(self.norm_points(landmarks))
         keys, values, sent = told.tensor_split([self.width, 2 * self.width], -1)
@@ -56,7 +56,7 @@ class LandmarkMixing(nn.Module):
         return torch.cat([keys, values, carried], -1)
 
     def read(self, x: Tensor, slots: Tensor, near: Tensor) -> Tensor:
-        """Point by point: x (B, N, C), slots (B, L, E), near (B, N, L) -> (B, N, C)."""
+        """Pointwise: x (B, N, C), slots (B, L, E), near (B, N, L) -> (B, N, C)."""
         queries = torch.where(self.is_flag, 1.0, self.ask(self.norm_points(x)))
         keys, values = slots[..., : 2 * self.width].chunk(2, -1)
         seen = attention(queries, keys, values, self.heads)

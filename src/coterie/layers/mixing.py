@@ -21,8 +21,8 @@ from coterie.layers.mlp import Activation, mlp
 class IntraCM(nn.Module):
     """Intra-cluster mixing in two halves, linear in the number of points.
 
-    `gather` runs T EM steps between the points' keys and R references, lets the resulting slots
-    read the points' values and one another; `read` brings the slots back to the points.
+    `gather` runs T EM steps between the points' keys and R references; the resulting slots read
+    the points' values and attend to one another. `read` maps the slots back to the points.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class IntraCM(nn.Module):
         self.mlp = mlp([width, 2 * width, width], activation)
 
     def gather(self, x: Tensor, mask: Tensor) -> Tensor:
-        """The set as the references see it: x (B, N, C), mask (B, N) -> slots (B, R, C)."""
+        """Summarise the set in the references: x (B, N, C), mask (B, N) -> slots (B, R, C)."""
         keys, values = self.key_value(self.norm_points(x)).chunk(2, -1)
         keys, values = self._split(keys), self._split(values)  # (B, H, N, c)
         n_points = count_points(mask).clamp_min(1).to(x.dtype)[:, None, None, None]
@@ -75,7 +75,7 @@ class IntraCM(nn.Module):
         return slots + self.slot_mlp(slots)
 
     def read(self, x: Tensor, slots: Tensor) -> Tensor:
-        """Point by point: x (B, N, C), slots (B, R, C) -> (B, N, C)."""
+        """Pointwise: x (B, N, C), slots (B, R, C) -> (B, N, C)."""
         keys, values = self.read_key_value(self.norm_read(slots)).chunk(2, -1)
         queries = self.read_query(self.norm_points(x))
         x = x + self.read_out(attention(queries, keys, values, self.heads))
@@ -93,7 +93,7 @@ class IntraCM(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """T EM steps in which every reference has the mass of one point, so eq. 25 has no prior.
 
-        What the references see of the values (B, H, R, c), and their share of the points (B, H, R).
+        Returns the references' sums of the values (B, H, R, c) and their shares (B, H, R).
         """
         temperature = self.log_temperature.exp()
         for _ in range(self.em_steps):
@@ -104,7 +104,7 @@ class IntraCM(nn.Module):
     def _mix(
         self, references: Tensor, keys: Tensor, values: Tensor, mask: Tensor, n_points: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """T EM steps between points that distribute themselves and references with a prior."""
+        """T EM steps in which points are distributed over references with a prior."""
         temperature = self.log_temperature.exp()
         log_mass = self.reference_mass.log_softmax(-1)
         per_head = mask[:, None, :].expand(-1, self.heads, -1)  # (B, H, N)

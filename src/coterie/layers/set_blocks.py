@@ -1,7 +1,7 @@
 """The blocks of the Set Transformer (DAC, eq. 1-2).
 
-An induced block is two halves with a name each: `gather` sums the set into a few slots, `read`
-brings the slots back to the points. Kept slots let new points be read exactly as the old ones were.
+An induced block has two halves: `gather` summarises the set in a few slots, `read` maps the slots
+back to the points. With stored slots, new points are read exactly as the fitted ones were.
 """
 
 import torch
@@ -12,7 +12,7 @@ from coterie.functional.attention import attention
 
 
 class MAB(nn.Module):
-    """Multihead attention block, eq. 1: a set X looks at a set Y.
+    """Multihead attention block, eq. 1: a set X attends to a set Y.
 
     H = norm(X W + rFF(attention(X, Y))), out = norm(H + rFF(H)). The layer normalisation is the
     Set Transformer's option; the queries are the residual, so X may have another width than H.
@@ -71,11 +71,11 @@ class ISAB(nn.Module):
         self.block = MAB(in_width, width, width, heads)
 
     def gather(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """The set as seen by the inducing points: x (B, N, Cin), mask (B, N) -> (B, R, C)."""
+        """Summarise the set in the inducing points: x (B, N, Cin), mask (B, N) -> (B, R, C)."""
         return self.pool(x, mask)
 
     def read(self, x: Tensor, slots: Tensor) -> Tensor:
-        """Point by point: x (B, N, Cin), slots (B, R, C) -> (B, N, C)."""
+        """Pointwise: x (B, N, Cin), slots (B, R, C) -> (B, N, C)."""
         return self.block(x, slots)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:

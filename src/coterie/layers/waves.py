@@ -1,11 +1,11 @@
-"""Waves of coordinates: what lets a network tell places that lie close together."""
+"""Fourier features of coordinates, which separate places that lie close together."""
 
 import torch
 from torch import Tensor, nn
 
 
 class Waves(nn.Module):
-    """Each coordinate beside its sines and cosines, every wave twice as fast as the one before.
+    """Coordinates with their sines and cosines, each frequency twice the one before.
 
     A plain network is smooth in its input and learns thin gaps between shapes slowly (Tancik et
     al. 2020).

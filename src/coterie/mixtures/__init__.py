@@ -1,1 +1,1 @@
-"""Mixtures of Gaussians in NumPy: estimated, split, pruned and judged by their evidence."""
+"""Mixtures of Gaussians in NumPy: estimation, splits, removals and evidence."""

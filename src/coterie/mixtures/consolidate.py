@@ -1,17 +1,17 @@
-"""Consolidation: let the likelihood decide which of the clusters found are real.
+"""Consolidation: revise the clusters found by their likelihood.
 
-A network that finds clusters one by one cannot take a cluster back. Where clusters have a Gaussian
-density, the clusters found are the components of a mixture. A component that is no Gaussian but two
-is split (`mixtures/splits.py`). Then one component after another is dropped or merged with its
-neighbour (`mixtures/removals.py`), whichever costs the least likelihood, and the mixture
-re-estimated by EM from where it stands. The same EM steps update earlier clusters in the light of
-later ones (AMCP, Algorithm 1, line 12). Stopping at the first removal that does not pay would leave
-clusters in pieces where the data are wider than those of the network's training: each single
-removal costs, all together pay.
+A network that finds clusters one by one cannot undo one. If clusters have a Gaussian density, they
+are the components of a mixture. A component that is better explained by two Gaussians is split
+(`mixtures/splits.py`). Then one component after another is dropped or merged with a neighbour
+(`mixtures/removals.py`), whichever costs the least likelihood, and EM re-estimates the mixture.
+The same EM steps update earlier clusters after later ones were found (AMCP, Algorithm 1, line 12).
+Stopping at the first removal that does not improve the criterion would leave clusters split where
+the data are wider than the network's training sets: each single removal costs, but all together
+improve it.
 
-The mixtures on this path are compared by BIC with one refinement: what a component's mean and
-variance cost depends on the points that belong to it, not on all (as in Figueiredo and Jain's
-message length, 2002). Where that is no clear win, and the scale of clusters in training is known,
+The mixtures on this path are compared by BIC with one refinement: the penalty for a component's
+mean and variance depends on its own points, not on all (as in Figueiredo and Jain's
+message length, 2002). If that does not decide clearly, and the cluster scale of training is known,
 the evidence decides (`mixtures/evidence.py`).
 """
 
@@ -30,39 +30,39 @@ from coterie.mixtures.em import (
     improve,
     settle,
 )
-from coterie.mixtures.evidence import Judged, Prior, adapted, judge, own_prior, trained_prior
+from coterie.mixtures.evidence import Judged, MixturePrior, adapted, judge, own_prior, trained_prior
 from coterie.mixtures.removals import cheapest_removal
 from coterie.mixtures.splits import PROMISING, Splits, best_splits, with_halves
 
-# In nats: a mixture this much worse than the best of the path, by the criterion, is out.
+# In nats: mixtures whose criterion is worse than the best of the path by more are discarded.
 CONTESTED = 8.0
-# A removal that costs more likelihood than this is not worth judging.
+# Removals that cost more log-likelihood than this are not evaluated.
 DEAR = 20.0
-# Scales that spread so many times more than in training are of other clusters, and a prior that is
-# wrong decides worse than none: with heavy tails it cost 0.03 of ARI.
+# If the scales spread by more than this multiple of the spread in training, the prior is wrong, and
+# a wrong prior is worse than none: with heavy tails it cost 0.03 of ARI.
 FOREIGN = 3.0
 MOST_CONTENDERS = 4
 MOST_SPLITS = 2
-# The Hessian of more parameters than this takes longer than the network.
+# With more parameters the Hessian takes longer than the network.
 MOST_PARAMETERS = 250
 
 
 class Start(NamedTuple):
-    """Where the path begins: a mixture, and its splits where none of them pays."""
+    """The start of the path: a mixture, and its splits if none of them is accepted."""
 
     fit: Fit
     splits: Splits | None
 
 
 class Scored(NamedTuple):
-    """A mixture of the path and its criterion."""
+    """A mixture on the path and its criterion."""
 
     score: float
     fit: Fit
 
 
 class Range(NamedTuple):
-    """How many components there may be."""
+    """Bounds on the number of components."""
 
     at_least: int
     at_most: float
@@ -79,12 +79,12 @@ def consolidate(
     at_least: int = 1,
     at_most: int | None = None,
 ) -> Fit:
-    """A mixture of Gaussians from a first partition of one set.
+    """A mixture of Gaussians from an initial partition of one set.
 
-    points: (N, D); labels: (N,), -1 for points without a cluster. Without change_k there are
-    n_clusters components to the end; cluster_scale is that of the clusters in training, by which
-    splits are judged. Only mixtures of at_least to at_most components are considered; too few are
-    split whether it pays or not.
+    points: (N, D); labels: (N,), -1 for points without a cluster. Without change_k the number of
+    components stays n_clusters; cluster_scale is that of the clusters in training, by which
+    splits are judged. Only mixtures of at_least to at_most components are considered; if there are
+    too few, splits are forced.
     """
     columns = np.ascontiguousarray(points.T, dtype=np.float64)
     members = (labels == np.arange(n_clusters)[:, None]).astype(np.float64)  # (K, N)
@@ -107,10 +107,10 @@ def consolidate(
 
 
 def contenders(columns: Array, fit: Fit, em_steps: int, sizes: Range) -> list[Fit]:
-    """The mixtures in range near the best of the path from a fit of points (D, N), best first.
+    """The mixtures in range whose score is near the best of the path, best first: points (D, N).
 
-    Fewer components never explain more: once the likelihood alone is below the best score, so is
-    everything further down the path, and it ends.
+    The likelihood decreases along the path: once it is below the best score, so are the scores of
+    all further mixtures, and the path ends.
     """
     near: list[Scored] = []
     best = -math.inf
@@ -126,8 +126,10 @@ def contenders(columns: Array, fit: Fit, em_steps: int, sizes: Range) -> list[Fi
     return [each.fit for each in near]
 
 
-def _may_be_split(columns: Array, leader: Fit, start: Start, prior: Prior, sizes: Range) -> bool:
-    # Most often nothing was removed, and the splits are known.
+def _may_be_split(
+    columns: Array, leader: Fit, start: Start, prior: MixturePrior, sizes: Range
+) -> bool:
+    # Usually nothing was removed, and the splits are known.
     splits = start.splits if leader is start.fit else None
     if splits is None:
         splits = best_splits(columns, leader, adapted(prior, leader.mixture.log_scale))
@@ -135,9 +137,9 @@ def _may_be_split(columns: Array, leader: Fit, start: Start, prior: Prior, sizes
 
 
 def by_evidence(
-    columns: Array, fits: list[Fit], prior: Prior, sizes: Range, *, rounds: int = 3
+    columns: Array, fits: list[Fit], prior: MixturePrior, sizes: Range, *, rounds: int = 3
 ) -> Judged:
-    """The most probable of some mixtures of points (D, N), or of what splits and removals make."""
+    """The most probable among mixtures of points (D, N) and their splits and removals."""
     best = _most_probable([judge(columns, fit.mixture, prior) for fit in fits])
     for _ in range(rounds):
         fit = best.fit
@@ -156,7 +158,7 @@ def by_evidence(
 
 
 def split_proposals(fit: Fit, splits: Splits, sizes: Range) -> list[Mixture]:
-    """The mixtures that come of the most promising splits, one component more each."""
+    """The mixtures after the most promising splits, each with one component more."""
     if fit.mixture.n_clusters >= sizes.at_most:
         return []
     each = np.arange(len(splits.gain))
@@ -165,16 +167,18 @@ def split_proposals(fit: Fit, splits: Splits, sizes: Range) -> list[Mixture]:
     return [with_halves(fit.mixture, splits, each == number) for number in promising]
 
 
-def with_splits(columns: Array, fit: Fit, em_steps: int, prior: Prior, *, rounds: int = 3) -> Start:
-    """The mixture with two components where one was not enough: points (D, N) of one set.
+def with_splits(
+    columns: Array, fit: Fit, em_steps: int, prior: MixturePrior, *, rounds: int = 3
+) -> Start:
+    """The mixture with components split where it improves the evidence: points (D, N) of one set.
 
-    A component that stands for three needs a second round.
+    A component that covers three clusters needs a second round.
     """
     d, n_points = columns.shape
     for _ in range(rounds):
         splits = best_splits(columns, fit, adapted(prior, fit.mixture.log_scale))
         points_each = np.exp(splits.halves.log_weight) * n_points  # (K, 2)
-        # A half with fewer points than parameters would fit anything.
+        # A half with fewer points than parameters would overfit.
         pays = (splits.gain > 0) & (points_each.min(1) > 2 * d)
         if not pays.any():
             return Start(fit, splits)
@@ -184,9 +188,9 @@ def with_splits(columns: Array, fit: Fit, em_steps: int, prior: Prior, *, rounds
 
 
 def with_forced_splits(columns: Array, fit: Fit, em_steps: int, at_least: int) -> Fit:
-    """The mixture with at_least components: those go in two that gain most by it.
+    """The mixture with at_least components, splitting those that gain most.
 
-    Half of what is missing at a time, so that a half may be split again.
+    Half of the missing components at a time, so that a half may be split again.
     """
     while (missing := at_least - fit.mixture.n_clusters) > 0:
         splits = best_splits(columns, fit, own_prior(columns, fit.mixture))
@@ -198,7 +202,7 @@ def with_forced_splits(columns: Array, fit: Fit, em_steps: int, at_least: int) -
 
 
 def complexity(mixture: Mixture, n_points: int) -> float:
-    """What the parameters cost, in nats: half a log of the sample size behind each of them."""
+    """The penalty in nats: half the log of the effective sample size of each parameter."""
     n_clusters, columns = mixture.mean.shape
     own_points = np.maximum(np.exp(mixture.log_weight) * n_points, 1.0)
     return columns * float(np.log(own_points).sum()) + 0.5 * n_clusters * math.log(n_points)
@@ -208,8 +212,8 @@ def _most_probable(judged: list[Judged]) -> Judged:
     return max(judged, key=lambda each: each.log_evidence)
 
 
-def can_be_judged(mixture: Mixture, prior: Prior) -> bool:
-    """Whether the evidence of a mixture can be had, and its scales are such as the prior knows."""
+def can_be_judged(mixture: Mixture, prior: MixturePrior) -> bool:
+    """Whether the evidence is affordable and the scales of the mixture match the prior."""
     parameters = mixture.n_clusters + 2 * mixture.mean.size
     like_training = adapted(prior, mixture.log_scale).scale_spread < FOREIGN * prior.scale_spread
     return parameters <= MOST_PARAMETERS and like_training

@@ -1,10 +1,10 @@
 """EM for the mixture of one set, in NumPy.
 
-Consolidation is a path of many small float64 steps, and at a thousand points torch spends most of
-such a step on calls and on waking threads: NumPy takes a third of the time. `functional/em.py` has
-the same two steps for batches, devices and gradients, and is their oracle in the tests.
+Consolidation consists of many small float64 steps. At a thousand points torch spends most of such
+a step on call and thread overhead, and NumPy takes a third of the time. `functional/em.py` has the
+same two steps for batches, devices and gradients, and is the oracle in the tests.
 
-Shapes: N points in D columns, K components; a row is long, so columns are (D, N).
+Shapes: N points in D columns, K components; points are stored by column, (D, N).
 """
 
 import math
@@ -33,12 +33,12 @@ class Mixture(NamedTuple):
         return len(self.log_weight)
 
     def take(self, components: list[int] | NDArray[np.intp]) -> "Mixture":
-        """Some of the components; the weights are left as they are."""
+        """Some of the components, with unchanged weights."""
         return Mixture(*(part[components] for part in self))
 
 
 class Fit(NamedTuple):
-    """A mixture and what it says of the points it is held against."""
+    """A mixture with the result of its E-step."""
 
     mixture: Mixture
     responsibilities: Array  # (K, N)
@@ -66,7 +66,7 @@ def log_density(columns: Array, mean: Array, log_scale: Array) -> Array:
 
 
 def explain(columns: Array, mixture: Mixture) -> Fit:
-    """The E-step: points (D, N) under a mixture."""
+    """The E-step for points (D, N)."""
     joint = log_density(columns, mixture.mean, mixture.log_scale)
     joint += mixture.log_weight[:, None]
     largest = joint.max(0)
@@ -78,21 +78,27 @@ def explain(columns: Array, mixture: Mixture) -> Fit:
 
 
 def estimate(columns: Array, responsibilities: Array) -> Mixture:
-    """The M-step: points (D, N), responsibilities (K, N); a point may have none.
+    """The M-step: points (D, N), responsibilities (K, N), which may be zero for a point.
 
-    Variances are those under PSEUDO_COUNT imaginary points of the pooled within-cluster variance,
+    Variances include PSEUDO_COUNT pseudo-observations of the pooled within-cluster variance,
     which keeps a cluster of one point from collapsing.
     """
     mass = np.maximum(responsibilities.sum(1), TINY)  # (K,)
     mean = responsibilities @ columns.T / mass[:, None]
+    scatter = scatter_about(columns, responsibilities, mean)
+    pooled = scatter.sum(0) / mass.sum()
+    variance = (scatter + PSEUDO_COUNT * pooled) / (mass[:, None] + PSEUDO_COUNT)
+    return Mixture(np.log(mass / mass.sum()), mean, 0.5 * np.log(variance + VARIANCE_FLOOR))
+
+
+def scatter_about(columns: Array, responsibilities: Array, mean: Array) -> Array:
+    """Weighted sums of squared deviations of points (D, N) from each mean (K, D): (K, D)."""
     scatter = np.empty_like(mean)
     for number, values in enumerate(columns):
         deviation = values - mean[:, number, None]
         deviation *= deviation
         scatter[:, number] = np.einsum("kn,kn->k", responsibilities, deviation)
-    pooled = scatter.sum(0) / mass.sum()
-    variance = (scatter + PSEUDO_COUNT * pooled) / (mass[:, None] + PSEUDO_COUNT)
-    return Mixture(np.log(mass / mass.sum()), mean, 0.5 * np.log(variance + VARIANCE_FLOOR))
+    return scatter
 
 
 def improve(columns: Array, fit: Fit, steps: int) -> Fit:
@@ -103,9 +109,9 @@ def improve(columns: Array, fit: Fit, steps: int) -> Fit:
 
 
 def settle(columns: Array, fit: Fit, tolerance: float = 1e-5, limit: int = 50) -> Fit:
-    """EM until the mean log-likelihood of the points (D, N) gains less than tolerance a step.
+    """EM until the mean log-likelihood of the points (D, N) gains less than tolerance per step.
 
-    The imaginary points may make the last step one down; then the one before it is kept.
+    Because of the pseudo-observations the last step may decrease it; it is then discarded.
     """
     for _ in range(limit):
         before, fit = fit, improve(columns, fit, 1)

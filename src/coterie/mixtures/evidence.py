@@ -1,11 +1,11 @@
-"""Evidence: how probable the points are under a number of clusters, whatever their parameters.
+"""Evidence: the marginal likelihood of the points given the number of clusters.
 
 The likelihood alone always prefers more clusters. Its mean over a prior does not, and no penalty
 has to be chosen. The prior is that of the networks' training: mixing weights uniform on the
-simplex, means normal around the data, log scales normal around that of training, as far as the
-data do not say otherwise. The mean is taken in Laplace's way, with the full Hessian at the mode
-(Bishop, Pattern Recognition and Machine Learning, 4.4.1): clusters that overlap determine each
-other's parameters poorly, and it is just there that the number of clusters is contested.
+simplex, means normal around the data, log scales normal around that of training, adapted to the
+data. The mean is computed by Laplace's approximation with the full Hessian at the mode
+(Bishop, Pattern Recognition and Machine Learning, 4.4.1): the parameters of overlapping clusters
+are poorly determined, which is also where the number of clusters is uncertain.
 
 Shapes: N points in D columns, K components, columns (D, N), as in `mixtures/em.py`.
 """
@@ -16,30 +16,30 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from coterie.mixtures.em import VARIANCE_FLOOR, Array, Fit, Mixture, explain
+from coterie.mixtures.em import VARIANCE_FLOOR, Array, Fit, Mixture, explain, scatter_about
 
-# The log scales of a cluster in training spread by this around that of `cluster_scale`.
+# Standard deviation of the log scales in training, around the log of `cluster_scale`.
 SCALE_SPREAD = 0.1
-# The means in training spread by this many cluster scales; the data may spread further.
+# Standard deviation of the means in training, in cluster scales; the data may spread further.
 PLACE_SPREAD = 12.0
-# Where nothing is known of the scales, they may differ by a factor of about three.
+# Without knowledge of the scales, they may differ by a factor of about three.
 LOOSE_SPREAD = 1.0
-# What is so much narrower than the clusters of training, or of the set where these are narrower, is
-# no cluster: rounded values would pay for them everywhere.
+# Components narrower than this multiple of the clusters of training, or of the set if these are
+# narrower, are rejected: otherwise rounded values would always favour them.
 TOO_NARROW = 0.5
-# How far the typical log scale of a set is from that of training: Cauchy, so mostly not at all.
+# Scale of the Cauchy prior on the shift of a set's typical log scale: mostly close to zero.
 SHIFT_OF_SCALE = 0.01
-# SCALE_SPREAD is believed as if it had been seen in this many scales.
+# MixturePrior weight of SCALE_SPREAD, as a number of observed scales.
 SCALES_SEEN = 30.0
-# A direction in which the posterior is flatter than this, in units of a component, is no peak.
+# Floor of the curvature of the posterior, in units of a component.
 LEAST_CURVATURE = 0.1
 LOG_TWO_PI = math.log(2 * math.pi)
 
 
-class Prior(NamedTuple):
-    """Where clusters lie and how wide they are, before the points are seen.
+class MixturePrior(NamedTuple):
+    """The prior on the means and scales of clusters.
 
-    place, place_spread, log_scale: (D,). What is narrower than narrowest is no cluster.
+    place, place_spread, log_scale: (D,). Components narrower than narrowest are rejected.
     """
 
     place: Array
@@ -50,32 +50,32 @@ class Prior(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A mixture at its mode, the prior as its scales moved it, and the evidence of its size."""
+    """A mixture at its mode, the prior adapted to its scales, and the log-evidence of its K."""
 
     fit: Fit
-    prior: Prior
+    prior: MixturePrior
     log_evidence: float
 
 
-def trained_prior(columns: Array, cluster_scale: float) -> Prior:
-    """The prior of training, for points (D, N) that may lie elsewhere or farther apart."""
+def trained_prior(columns: Array, cluster_scale: float) -> MixturePrior:
+    """The prior of training, centred and widened for points (D, N)."""
     spread = np.maximum(columns.std(1), PLACE_SPREAD * cluster_scale)
     log_scale = np.full(len(columns), math.log(cluster_scale))
     narrowest = TOO_NARROW * cluster_scale
-    return Prior(columns.mean(1), spread, log_scale, SCALE_SPREAD, narrowest)
+    return MixturePrior(columns.mean(1), spread, log_scale, SCALE_SPREAD, narrowest)
 
 
-def own_prior(columns: Array, mixture: Mixture) -> Prior:
-    """What a mixture itself says of its clusters, held loosely: points (D, N)."""
+def own_prior(columns: Array, mixture: Mixture) -> MixturePrior:
+    """A weak prior around the mixture's own scales: points (D, N)."""
     spread = np.maximum(columns.std(1), math.sqrt(VARIANCE_FLOOR))
-    return Prior(columns.mean(1), spread, mixture.log_scale.mean(0), LOOSE_SPREAD, 0.0)
+    return MixturePrior(columns.mean(1), spread, mixture.log_scale.mean(0), LOOSE_SPREAD, 0.0)
 
 
-def adapted(trained: Prior, log_scale: Array) -> Prior:
-    """The prior with the typical scale and spread that fit log_scale (K, D), from training's on.
+def adapted(trained: MixturePrior, log_scale: Array) -> MixturePrior:
+    """The prior with its typical scale and spread adapted to log_scale (K, D).
 
-    Somewhat other scales move it; far other ones, as of a component that stands for two, widen it
-    and leave it in its place, so that clusters like those of training stay probable.
+    Slightly different scales shift it; very different ones, as of a component that covers two
+    clusters, widen it without a shift, so that clusters like those of training stay probable.
     """
     distance = (log_scale - trained.log_scale).ravel()
     n_scales, total, squares = distance.size, float(distance.sum()), float(distance @ distance)
@@ -84,7 +84,9 @@ def adapted(trained: Prior, log_scale: Array) -> Prior:
         scatter = squares - shift * (2 * total - n_scales * shift)
         variance = (SCALES_SEEN * SCALE_SPREAD**2 + scatter) / (SCALES_SEEN + n_scales)
         variance = max(variance, SCALE_SPREAD**2)
-        pull = 2 * variance / (SHIFT_OF_SCALE**2 + shift**2)  # the Cauchy as a normal, in scales
+        pull = (
+            2 * variance / (SHIFT_OF_SCALE**2 + shift**2)
+        )  # the Cauchy as a normal with this many scales
         shift = total / (n_scales + pull)
     return trained._replace(
         log_scale=trained.log_scale + shift,
@@ -94,12 +96,17 @@ def adapted(trained: Prior, log_scale: Array) -> Prior:
 
 
 def judge(
-    columns: Array, mixture: Mixture, trained: Prior, *, limit: int = 30, tolerance: float = 0.02
+    columns: Array,
+    mixture: Mixture,
+    trained: MixturePrior,
+    *,
+    limit: int = 30,
+    tolerance: float = 0.02,
 ) -> Judged:
     """EM to the mode of the posterior, from a mixture of points (D, N), and the evidence there.
 
-    tolerance: in nats, of all points together. Where the evidence is no number it is minus
-    infinity, so that nothing is decided by it.
+    tolerance: in nats, over all points. Evidence that is not finite becomes minus infinity, so that
+    it decides nothing.
     """
     prior = adapted(trained, mixture.log_scale)
     fit, before = explain(columns, mixture), -math.inf
@@ -115,20 +122,15 @@ def judge(
     return Judged(fit, prior, evidence if math.isfinite(evidence) else -math.inf)
 
 
-def most_probable(columns: Array, fit: Fit, prior: Prior) -> Mixture:
-    """The M-step under the prior: points (D, N); the scales start from those of the fit."""
+def most_probable(columns: Array, fit: Fit, prior: MixturePrior) -> Mixture:
+    """The M-step under the prior: points (D, N); scales are initialised from the fit."""
     responsibilities = fit.responsibilities
     mass = responsibilities.sum(1)
     n_clusters, n_points = responsibilities.shape
     log_weight = np.log((mass + 1) / (n_points + n_clusters))
     mass = mass[:, None]
     average = responsibilities @ columns.T / np.maximum(mass, 1e-9)
-    scatter = np.empty_like(average)
-    for number, values in enumerate(columns):
-        deviation = values - average[:, number, None]
-        deviation *= deviation
-        scatter[:, number] = np.einsum("kn,kn->k", responsibilities, deviation)
-    scatter += VARIANCE_FLOOR * mass
+    scatter = scatter_about(columns, responsibilities, average) + VARIANCE_FLOOR * mass
 
     log_scale, place_precision = fit.mixture.log_scale, prior.place_spread**-2.0
     for _ in range(3):
@@ -142,19 +144,19 @@ def most_probable(columns: Array, fit: Fit, prior: Prior) -> Mixture:
 def climb(log_scale: Array, scatter: Array, mass: Array, typical: Array, spread: float) -> Array:
     """A Newton step towards the most probable log scales of points with this scatter and mass.
 
-    At most half a unit long: far from the mode the square of the scale explodes.
+    Limited to half a unit: far from the mode the square of the scale overflows.
     """
-    belief = spread**-2
+    prior_precision = spread**-2
     squares = scatter * np.exp(-2 * log_scale)
-    step = squares - mass - belief * (log_scale - typical)
-    step /= 2 * squares + belief
+    step = squares - mass - prior_precision * (log_scale - typical)
+    step /= 2 * squares + prior_precision
     np.minimum(step, 0.5, out=step)
     np.maximum(step, -0.5, out=step)
     step += log_scale
     return step
 
 
-def log_prior(mixture: Mixture, prior: Prior) -> float:
+def log_prior(mixture: Mixture, prior: MixturePrior) -> float:
     """Log-density of the log-odds of the weights, the means and the log scales."""
     place = (mixture.mean - prior.place) / prior.place_spread
     scale = (mixture.log_scale - prior.log_scale) / prior.scale_spread
@@ -168,24 +170,24 @@ def log_prior(mixture: Mixture, prior: Prior) -> float:
     )
 
 
-def log_evidence(columns: Array, fit: Fit, prior: Prior) -> float:
+def log_evidence(columns: Array, fit: Fit, prior: MixturePrior) -> float:
     """Laplace's log-evidence of a mixture of points (D, N) at its mode.
 
-    Components have no names, so each mode is there K! times.
+    Components are exchangeable, so each mode occurs K! times.
     """
     matrix = information(columns, fit, prior)
     if not np.isfinite(matrix).all():
         return -math.inf
     curvature = np.maximum(np.linalg.eigvalsh(matrix), LEAST_CURVATURE)
-    # The means of the matrix are in units of their scales.
+    # The matrix has the means in units of their scales.
     log_det = float(np.log(curvature).sum() - 2 * fit.mixture.log_scale.sum())
     peak = fit.total + log_prior(fit.mixture, prior)
     volume = 0.5 * (len(matrix) * LOG_TWO_PI - log_det)
     return peak + volume + float(gammaln(fit.mixture.n_clusters + 1))
 
 
-def information(columns: Array, fit: Fit, prior: Prior) -> Array:
-    """Minus the Hessian of the log-posterior, points (D, N): (P, P), P = K (1 + 2 D) - 1.
+def information(columns: Array, fit: Fit, prior: MixturePrior) -> Array:
+    """The negative Hessian of the log-posterior, points (D, N): (P, P), P = K (1 + 2 D) - 1.
 
     The parameters of a component are its log-odds, its means in units of its scales, and its log
     scales, one component after another; the largest has no log-odds, being the reference.
@@ -216,15 +218,15 @@ def information(columns: Array, fit: Fit, prior: Prior) -> Array:
     matrix = (flat @ flat.T).reshape(k, n_features, k, n_features)
     each = np.arange(k)
     matrix[each, :, each] -= bends
-    # What normalises the weights, for the points and the uniform prior together.
+    # The normalisation of the weights, for the points and the uniform prior together.
     weight = np.exp(log_weight)
     matrix[:, 0, :, 0] += (n_points + k) * (np.diag(weight) - np.outer(weight, weight))
     kept = np.delete(np.arange(k * n_features), n_features * int(weight.argmax()))
     return matrix.reshape(k * n_features, -1)[np.ix_(kept, kept)]
 
 
-def _log_move(trained: Prior, prior: Prior) -> float:
-    """Log-density of the typical scale and its spread, zero where they are those of training."""
+def _log_move(trained: MixturePrior, prior: MixturePrior) -> float:
+    """Log-density of the adapted scale and spread, zero if they are those of training."""
     shift = float((prior.log_scale - trained.log_scale)[0])
     wider = (prior.scale_spread / SCALE_SPREAD) ** 2
     return -math.log1p((shift / SHIFT_OF_SCALE) ** 2) - 0.5 * SCALES_SEEN * (

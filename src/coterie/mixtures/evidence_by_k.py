@@ -1,12 +1,12 @@
-"""How probable each number of clusters is, where clusters have a density.
+"""The evidence of each number of clusters, for clusters with a density.
 
-From the mixture that was found a path leads up, by splits, and down, by removals, for as long as
-the numbers are worth a thought; each is weighed by its evidence (`mixtures/evidence.py`).
+From the mixture found, a path leads up by splits and down by removals, until the evidence
+(`mixtures/evidence.py`) becomes negligible.
 
-One cluster more can hide in each of the others, and each of these is a mode of its own. Laplace's
-method knows one mode, so those of all splits are added. With the best alone the belief in the
-number found was 0.92 where 0.83 of them were right (mixtures of up to twelve clusters), with all of
-them 0.84 where 0.81 were.
+Each cluster may hide one more, and each of these mixtures is a mode of its own. Laplace's
+approximation covers one mode, so the evidence of all splits is summed. With the best split alone
+the mean probability of the number found was 0.92 while 0.83 of them were correct (mixtures of up to
+twelve clusters); with all splits it was 0.84 while 0.81 were.
 """
 
 import math
@@ -16,19 +16,21 @@ import numpy as np
 
 from coterie.mixtures.consolidate import Range
 from coterie.mixtures.em import Array, Mixture
-from coterie.mixtures.evidence import Judged, Prior, judge
+from coterie.mixtures.evidence import Judged, MixturePrior, judge
 from coterie.mixtures.removals import cheapest_removal
 from coterie.mixtures.splits import best_splits, with_halves
 
-NEGLIGIBLE = 6.0  # nats below the best: further numbers along the path are worth nothing
+NEGLIGIBLE = 6.0  # nats below the best: the path ends
 
 Step = Callable[[Array, Judged], list[Mixture]]
 
 
-def evidence_by_k(columns: Array, mixture: Mixture, prior: Prior, sizes: Range) -> dict[int, float]:
+def evidence_by_k(
+    columns: Array, mixture: Mixture, prior: MixturePrior, sizes: Range
+) -> dict[int, float]:
     """The log-evidence of each number of components near that of a mixture of points (D, N).
 
-    Empty where the mixture itself has no evidence.
+    Empty if the mixture itself has no finite evidence.
     """
     found = judge(columns, mixture, prior)
     if not math.isfinite(found.log_evidence):
@@ -40,12 +42,12 @@ def evidence_by_k(columns: Array, mixture: Mixture, prior: Prior, sizes: Range) 
 
 
 def removed(columns: Array, judged: Judged) -> list[Mixture]:
-    """The cheapest way to have one component less."""
+    """The mixture after the cheapest removal."""
     return [cheapest_removal(columns, judged.fit).mixture]
 
 
 def split(columns: Array, judged: Judged) -> list[Mixture]:
-    """Every way to have one component more."""
+    """The mixtures after each possible split."""
     splits = best_splits(columns, judged.fit, judged.prior)
     each = np.arange(len(splits.gain))
     possible = np.flatnonzero(np.isfinite(splits.gain))
@@ -55,13 +57,13 @@ def split(columns: Array, judged: Judged) -> list[Mixture]:
 def _walk(
     columns: Array,
     found: Judged,
-    prior: Prior,
+    prior: MixturePrior,
     sizes: Range,
     change: int,
     step: Step,
     evidence: dict[int, float],
 ) -> None:
-    """Write down the evidence along one direction of the path."""
+    """Record the evidence along one direction of the path."""
     k, best = found.fit.mixture.n_clusters, found
     while sizes.at_least <= (k := k + change) <= sizes.at_most:
         modes = [judge(columns, mixture, prior) for mixture in step(columns, best)]

@@ -1,7 +1,7 @@
-"""Removals: the cheapest way to have one component less.
+"""Removals: reduce a mixture by one component at the least cost.
 
 A component may be dropped, so that the others share its points, or merged with another into one
-Gaussian of their joint moments. Either has a closed form, given the responsibilities.
+Gaussian with their joint moments. Both costs have a closed form given the responsibilities.
 """
 
 from typing import NamedTuple
@@ -11,12 +11,12 @@ import numpy as np
 from coterie.mixtures.em import Array, Fit, Mixture, log_density
 
 PAIRS_AT_A_TIME = 128
-# exp of more than this is no longer finite in float64.
+# Larger arguments of exp overflow in float64.
 LARGEST_LOG = 700.0
 
 
 class Removal(NamedTuple):
-    """The cheapest way to have one component less, and what it costs in log-likelihood."""
+    """A mixture with one component less, and the cost in log-likelihood."""
 
     cost: float
     mixture: Mixture
@@ -68,7 +68,7 @@ def _cheapest_merge(columns: Array, fit: Fit) -> Removal:
 
 
 def _merged(one: Mixture, other: Mixture) -> Mixture:
-    """Each component of one mixture and that of another, replaced by one of their joint moments."""
+    """Merge the components of two mixtures pairwise into Gaussians with their joint moments."""
     log_weight = np.logaddexp(one.log_weight, other.log_weight)
     share = np.exp(one.log_weight - log_weight)[:, None]
     mean = share * one.mean + (1 - share) * other.mean
@@ -81,6 +81,6 @@ def _merged(one: Mixture, other: Mixture) -> Mixture:
 
 
 def _rest(responsibilities: Array) -> Array:
-    """1 - r, at least the smallest difference that float64 can tell from zero."""
+    """1 - r, at least the machine epsilon of float64."""
     rest: Array = np.maximum(1 - responsibilities, np.finfo(np.float64).eps)
     return rest

@@ -1,12 +1,12 @@
-"""Splits: where one Gaussian stands for two clusters.
+"""Splits: replace a component that covers two clusters.
 
-A network that claims two neighbours at once leaves a component that is no Gaussian. Each component
-is cut in two in many ways, evenly and with a small part at its rim; the parts are settled by EM
-among the component's own points, with scales as the prior expects them; and the best cut says what
-a second component would gain there.
+A network that merges two neighbours leaves a component that is not Gaussian. Each component is cut
+in two in many ways, evenly and with a small part at its edge; EM refines the parts on the
+component's own points, with scales under the prior; the best cut measures the gain of a second
+component.
 
-Evidence is measured here as if every point had one owner, which needs no Hessian: too strict where
-the parts overlap, so a cut that gains a little less than nothing may still be worth it.
+The evidence here assumes hard assignments, which needs no Hessian. It is too strict for overlapping
+parts, so a cut with a slightly negative gain may still be worth it.
 """
 
 import math
@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.mixtures.em import Array, Fit, Mixture, explain, improve
-from coterie.mixtures.evidence import Prior, climb
+from coterie.mixtures.evidence import MixturePrior, climb
 
-# The logistic function at this is one in float32, and the exponential still finite.
+# Here the logistic function is one in float32, and the exponential still finite.
 LARGEST_ODDS = np.float32(80.0)
 LEAST_POINTS = 4
-# A split whose gain is above this may turn out to be worth it, the halves overlapping.
+# A split with a gain above this may be worth it if the halves overlap.
 PROMISING = -3.0
 
 
@@ -45,7 +45,7 @@ class Starts(NamedTuple):
 
 @cache
 def starts(d: int) -> Starts:
-    """Even cuts along the axes and between neighbouring ones, and small parts at the rim."""
+    """Even cuts along the axes and between neighbouring ones, and small parts at the edge."""
     axes = np.eye(d)
     between = np.concatenate([axes[1:] + axes[:-1], axes[1:] - axes[:-1]]) / math.sqrt(2)
     even, rim = np.concatenate([axes, between]), np.concatenate([axes, -axes])
@@ -55,18 +55,18 @@ def starts(d: int) -> Starts:
     return Starts(np.log(np.stack([share, 1 - share], 1)), mean)
 
 
-def best_splits(columns: Array, fit: Fit, prior: Prior, *, em_steps: int = 3) -> Splits:
+def best_splits(columns: Array, fit: Fit, prior: MixturePrior, *, em_steps: int = 3) -> Splits:
     """Try to cut every component of a mixture of one set: points (D, N).
 
-    A component of too few points, or with halves too narrow for the prior, gains minus infinity;
-    the latter is only looked at where the gain is promising.
+    The gain is minus infinity for a component with too few points or with halves too narrow for the
+    prior; the latter is only checked if the gain is promising.
     """
     mixture, unit = fit.mixture, np.exp(prior.log_scale)
     features = _own_features(columns, fit, unit)
     gain, cuts = _settled_cuts(features, prior, em_steps)
     sizes = np.array([own.shape[1] for own in features])
     k, n_points = len(sizes), columns.shape[1]
-    # One more component has more names to get, and takes its weight from the same whole.
+    # One more component has more permutations, and shares the total weight.
     gain += math.log(k * (k + 1)) - 0.5 * math.log(n_points**2 / (2 * math.pi))
     gain[(sizes < LEAST_POINTS)[:, None] | ~np.isfinite(gain)] = -np.inf
     best = np.arange(k), gain.argmax(1)
@@ -86,18 +86,18 @@ def best_splits(columns: Array, fit: Fit, prior: Prior, *, em_steps: int = 3) ->
 
 
 def _settled_cuts(
-    features: list[NDArray[np.float32]], prior: Prior, em_steps: int
+    features: list[NDArray[np.float32]], prior: MixturePrior, em_steps: int
 ) -> tuple[Array, Mixture]:
-    """All cuts of all components, in units of the prior's scale, and what each is worth: (K, S).
+    """All cuts of all components, in units of the prior's scale, and their gains: (K, S).
 
-    The sums over points are in float32, where an exponential costs a third: a proposal need not be
+    Sums over points use float32, in which an exponential costs a third; proposals need not be
     exact.
     """
     k, d, sizes = len(features), len(prior.place), np.array([own.shape[1] for own in features])
     total = np.stack([own.sum(1, dtype=np.float64) for own in features])[:, None]  # (K, 1, F)
     log_weight, mean = (np.broadcast_to(part, (k, *part.shape)) for part in starts(d))
     log_scale = np.zeros(mean.shape)
-    # One row of odds for all components and ways, and a view (S, n) of each component's part.
+    # One array of odds for all components and cuts, and a view (S, n) for each component.
     n_ways = mean.shape[1]
     odds = np.empty(n_ways * sizes.sum(), dtype=np.float32)
     pieces = np.split(odds, n_ways * sizes.cumsum()[:-1])
@@ -152,7 +152,7 @@ def _own_features(columns: Array, fit: Fit, unit: Array) -> list[NDArray[np.floa
 
 
 def _freely_settled(own: NDArray[np.float32], halves: Mixture) -> Mixture:
-    """The halves as the points alone would have them: features (F, n) of one component."""
+    """The halves refined without the prior: features (F, n) of one component."""
     columns = own[1 : 1 + halves.mean.shape[1]].astype(np.float64)
     return improve(columns, explain(columns, halves), 4).mixture
 
@@ -208,7 +208,7 @@ def _before(total: Array, spread: Array, scale_spread: float) -> Array:
 
 
 def _price(mass: Array, log_scale: Array, spread: Array, scale_spread: float) -> Array:
-    """What means and scales cost a component in evidence: (...), log_scale (..., D) -> (...)."""
+    """The cost of a component's means and scales in evidence: (...), (..., D) -> (...)."""
     mass = mass[..., None]
     place = np.log1p(mass * np.square(spread * np.exp(-log_scale)))
     scale = np.log1p(2 * mass * scale_spread**2) + np.square(log_scale / scale_spread)

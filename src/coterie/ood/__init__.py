@@ -1,1 +1,1 @@
-"""Out-of-distribution checks: whether a table looks like the sets of training."""
+"""Out-of-distribution checks: compare a table with the training sets."""

@@ -1,8 +1,7 @@
-"""What a network is used to, and whether a table looks like that.
+"""Out-of-distribution warnings on the scale, the texture and the number of clusters of a table.
 
-A network that reads columns as they are knows one scale and one origin; one that reads every set in
-a frame of its own knows how points lie there. Far from what they know both still answer, with
-confidence, and wrongly.
+A network without a frame was trained at one scale and origin; a network with a frame was trained
+on certain textures of points. Out of distribution both are wrong with high confidence.
 """
 
 from typing import Any, NamedTuple
@@ -15,36 +14,38 @@ from torch import Generator
 from coterie.ood.texture import Texture, texture_of
 
 SETS = 2_000
-RARE = 1e-3  # of the training sets: so many lie beyond each end
-ROOM = 2.5  # times beyond the ends before anybody is told
+TAIL_SHARE = 1e-3  # of the training sets, beyond each end of the span
+ROOM = 2.5  # factor beyond the span before there is a warning
 
-UNLIKE = "the data look unlike what the network was trained on"
-COMPARE = "its clusters and its confidence may be wrong, compare them with another method"
+UNLIKE = "the data look unlike the training sets"
+COMPARE = "clusters and confidence may be wrong, compare them with another method"
 
 
 class Span(NamedTuple):
-    """From where to where the sizes of training sets go."""
+    """The range of the sizes of training sets."""
 
     low: float
     high: float
 
 
 def size_of(points: NDArray) -> float:
-    """The root of the mean square of the coordinates (n, D): how large, and how far away."""
+    """The root mean square of the coordinates (n, D), which measures scale and offset."""
     return float(np.sqrt(np.mean(np.square(points, dtype=np.float64))))
 
 
 def sizes_of(prior: Any, seed: int = 0) -> Span:
-    """The span of the sizes of a prior's sets, but for the rarest."""
+    """The span of the sizes of a prior's sets, without the rarest."""
     batch = prior.sample(SETS, Generator().manual_seed(seed))
     count = batch.mask.sum(1).clamp_min(1) * batch.points.shape[-1]
     square = torch.where(batch.mask[..., None], batch.points, 0.0).double().square().sum((1, 2))
-    low, high = torch.quantile((square / count).sqrt(), torch.tensor([RARE, 1 - RARE]).double())
+    low, high = torch.quantile(
+        (square / count).sqrt(), torch.tensor([TAIL_SHARE, 1 - TAIL_SHARE]).double()
+    )
     return Span(float(low), float(high))
 
 
-def unfamiliar(points: NDArray, sizes: Span | None) -> tuple[str, ...]:
-    """A remark on points (n, D) that are far larger or smaller than those of training."""
+def size_warnings(points: NDArray, sizes: Span | None) -> tuple[str, ...]:
+    """A warning if points (n, D) are far larger or smaller than those of training."""
     if sizes is None:
         return ()
     size, (low, high) = size_of(points), sizes
@@ -52,40 +53,40 @@ def unfamiliar(points: NDArray, sizes: Span | None) -> tuple[str, ...]:
         return ()
     return (
         f"{UNLIKE}: their root mean square is {size:.3g}, in training it was {low:.3g} to"
-        f" {high:.3g}; scale and centre the columns, or use weights that do it themselves, as"
+        f" {high:.3g}; scale and centre the columns, or use weights that do so, such as"
         " amcp-universal",
     )
 
 
-def unfamiliar_texture(points: NDArray, limits: Texture | None) -> tuple[str, ...]:
-    """A remark on points (n, D) that lie otherwise than nearly all of training did."""
+def texture_warnings(points: NDArray, limits: Texture | None) -> tuple[str, ...]:
+    """A warning if the texture of points (n, D) is unlike that of nearly all training sets."""
     texture = None if limits is None else texture_of(points)
     if limits is None or texture is None:
         return ()
     strange = []
     if texture.spacing > limits.spacing:
         strange.append(
-            "most rows have no near neighbour, as in noise of many columns (three in four are"
-            f" farther from the nearest than {texture.spacing:.2g} of the mean distance between"
-            f" rows, in training seldom more than {limits.spacing:.2g})"
+            "most rows have no near neighbour, as in high-dimensional noise (three quarters are"
+            f" farther from the nearest row than {texture.spacing:.2g} of the mean distance, in"
+            f" training seldom more than {limits.spacing:.2g})"
         )
     if texture.evenness < limits.evenness:
         strange.append(
-            "rows lie at even distances, as on a grid (to the nearest other one these differ by"
+            "rows are evenly spaced, as on a grid (nearest-neighbour distances vary by"
             f" {texture.evenness:.0%}, in training seldom by less than {limits.evenness:.0%})"
         )
     if texture.tails > limits.tails:
         strange.append(
-            "in every direction some rows are far outside the others (the kurtosis is"
+            "there are far outliers in every direction (the kurtosis is"
             f" {texture.tails:.2g}, in training seldom more than {limits.tails:.2g})"
         )
     return (f"{UNLIKE}: {', and '.join(strange)}; {COMPARE}",) if strange else ()
 
 
-def unfamiliar_number(n_clusters: int, most: int) -> tuple[str, ...]:
-    """A remark on more clusters than a training set ever had."""
+def cluster_count_warnings(n_clusters: int, most: int) -> tuple[str, ...]:
+    """A warning if there are more clusters than any training set had."""
     if n_clusters <= most:
         return ()
     return (
-        f"{UNLIKE}: {n_clusters} clusters are found, in training it was {most} at most; {COMPARE}",
+        f"{UNLIKE}: {n_clusters} clusters were found, training sets had at most {most}; {COMPARE}",
     )

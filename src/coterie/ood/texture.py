@@ -1,7 +1,7 @@
-"""How the points of a set lie, for networks that read every set in a frame of its own.
+"""The texture of a set, for out-of-distribution checks of networks with a frame.
 
-There units and places tell nothing, and neither does how sure the network is: of strange sets it is
-as sure as of its own. So the points are asked, in three numbers that can be said in words.
+In such a frame scale and origin carry no information. Nor does the confidence of the network, which
+is as high on out-of-distribution sets. The check uses three interpretable statistics of the points.
 """
 
 from collections.abc import Iterator
@@ -14,22 +14,22 @@ from torch import Generator
 
 SETS = 2_000
 AT_ONCE = 100
-RARE = 6e-3  # of the training sets: so many lie beyond each limit
-# In many columns all distances are much alike: blobs in forty of them are near the limit.
+SHARE_BEYOND = 6e-3  # of the training sets, beyond each limit
+# In many columns all distances are similar: blobs in forty columns are near the limit.
 EVENNESS_ROOM = 1.5
-FEWEST_ROWS = 100  # of fewer nobody can tell how they lie
+FEWEST_ROWS = 100  # with fewer rows the statistics are unreliable
 FEWEST_PLACES = 3
-MOST_ASKED = 1_000  # rows whose nearest neighbour is looked up
-SAME_PLACE = 4  # decimals: nearer rows are in one place
-FLAT = 1e-6  # of the largest variance: an axis of less has no tails
+MAX_QUERIES = 1_000  # rows whose nearest neighbour is searched
+SAME_PLACE = 4  # decimals: rows that agree to these are duplicates
+FLAT = 1e-6  # of the largest variance: axes below are ignored for the tails
 
 
 class Texture(NamedTuple):
-    """How points lie; or, as a limit, how they may lie at most and, for evenness, at least.
+    """Statistics of a set, or limits of them: upper ones, except a lower one for evenness.
 
-    spacing: how far three places in four are at least from the nearest other one, in mean distances
-    between points; evenness: how much these distances differ, the deviation of their logarithms;
-    tails: the kurtosis along the axis that has least of it.
+    spacing: the lower quartile of the nearest-neighbour distances between distinct places, relative
+    to the root-mean-square distance between points; evenness: the standard deviation of the log of
+    these distances; tails: the smallest kurtosis over the axes.
     """
 
     spacing: float
@@ -38,13 +38,13 @@ class Texture(NamedTuple):
 
 
 def texture_of(points: NDArray) -> Texture | None:
-    """The texture of points (n, D); None where there are too few to tell."""
+    """The texture of points (n, D), or None if there are too few."""
     points = points.astype(np.float64)
     places = np.unique(points.round(SAME_PLACE), axis=0)
     if len(points) < FEWEST_ROWS or len(places) < FEWEST_PLACES:
         return None
-    asked = places[:: -(-len(places) // MOST_ASKED)]
-    apart = cKDTree(places).query(asked, k=2)[0][:, 1]
+    queries = places[:: -(-len(places) // MAX_QUERIES)]
+    apart = cKDTree(places).query(queries, k=2)[0][:, 1]
     variance = points.var(0)
     return Texture(
         spacing=float(np.quantile(apart, 0.25) / np.sqrt(2 * variance.sum())),
@@ -54,18 +54,18 @@ def texture_of(points: NDArray) -> Texture | None:
 
 
 def texture_limits(prior: Any, *, n_sets: int = SETS, seed: int = 0) -> Texture | None:
-    """The limits that nearly all sets of a prior keep; None where its sets are too small to tell.
+    """The limits that hold for nearly all sets of a prior, or None if its sets are too small.
 
-    The prior draws its sets in the frame that the network reads. The network has no say.
+    The prior draws its sets in the frame of the network; the network itself is not used.
     """
     textures = np.array(list(_textures(prior, n_sets, Generator().manual_seed(seed))))
     if not len(textures):
         return None
     spacing, evenness, tails = textures.T
     return Texture(
-        spacing=float(np.quantile(spacing, 1 - RARE)),
-        evenness=float(np.quantile(evenness, RARE) / EVENNESS_ROOM),
-        tails=float(np.quantile(tails, 1 - RARE)),
+        spacing=float(np.quantile(spacing, 1 - SHARE_BEYOND)),
+        evenness=float(np.quantile(evenness, SHARE_BEYOND) / EVENNESS_ROOM),
+        tails=float(np.quantile(tails, 1 - SHARE_BEYOND)),
     )
 
 

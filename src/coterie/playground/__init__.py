@@ -1,1 +1,1 @@
-"""The playground: a page to draw points on and watch them being clustered, and its REST API."""
+"""The playground: a page to draw and cluster points, and its REST API."""

@@ -37,7 +37,7 @@ from coterie.playground.tables import Scale, plane
 from coterie.playground.work import Failure, Job
 
 CSV_SCHEMA = {
-    "schema": {"type": "string", "description": "The first line names the columns."},
+    "schema": {"type": "string", "description": "CSV with a header."},
     "example": "x,y\n0.1,0.2\n0.0,0.1\n4.1,4.0\n4.0,4.2\n",
 }
 TruthColumn = Annotated[
@@ -45,32 +45,32 @@ TruthColumn = Annotated[
 ]
 ScaleOfTable = Annotated[
     Scale,
-    Query(description="CSV: fit the table to the canvas as a whole, each column alike, or not."),
+    Query(description="CSV: scale the whole table, or each column, to the canvas, or not."),
 ]
 RETRY = {"Retry-After": "1"}
 
 
 def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     reasons = {
-        400: "A request that cannot be understood.",
-        404: "No such thing.",
-        408: "The body came too slowly.",
-        413: "More than this server takes.",
+        400: "Malformed request.",
+        404: "Not found.",
+        408: "The body did not arrive in time.",
+        413: "Larger than this server allows.",
         415: "Neither JSON nor CSV.",
-        422: "Wrong input, or one that takes too long.",
-        429: "Too many requests at the same time.",
+        422: "Invalid input, or a clustering that takes too long.",
+        429: "Too many concurrent requests.",
     }
     return {status: {"model": Refused, "description": reasons[status]} for status in statuses}
 
 
 def _body(*kinds: str) -> dict[str, Any]:
-    """The OpenAPI description of a body that is read by hand."""
+    """The OpenAPI description of a body that FastAPI does not parse."""
     described = {JSON: {"schema": PointsBody.model_json_schema()}, CSV: CSV_SCHEMA}
     return {"requestBody": {"required": True, "content": {kind: described[kind] for kind in kinds}}}
 
 
 def make_router(settings: Settings) -> APIRouter:
-    """The addresses below /api; the pool of workers is looked up in the state of the app."""
+    """The routes below /api; the worker pool is in the state of the app."""
     router = APIRouter(prefix="/api")
     known = methods()
 
@@ -88,14 +88,14 @@ def make_router(settings: Settings) -> APIRouter:
         method: Annotated[
             str, Query(max_length=100, description="A name from /api/methods.")
         ] = DEFAULT,
-        steps: Annotated[bool, Query(description="Tell how the clusters were found.")] = False,
-        probabilities: Annotated[bool, Query(description="Tell all memberships.")] = False,
+        steps: Annotated[bool, Query(description="Return the steps.")] = False,
+        probabilities: Annotated[bool, Query(description="Return all memberships.")] = False,
         truth: TruthColumn = "",
         scale: ScaleOfTable = "none",
     ) -> Response:
-        """Find the clusters of some points, and how many there are."""
+        """Cluster points; the number of clusters is inferred."""
         if method not in known:
-            raise Refusal(422, f"no method {method!r}; there are {', '.join(known)}")
+            raise Refusal(422, f"no method {method!r}; available: {', '.join(known)}")
         kind = kind_of(request)
         if kind not in (JSON, CSV):
             raise Refusal(415, f"send {JSON} or {CSV}, not {kind or 'a body without a type'}")
@@ -117,7 +117,7 @@ def make_router(settings: Settings) -> APIRouter:
     async def table(
         request: Request, truth: TruthColumn = "", scale: ScaleOfTable = "none"
     ) -> TableAnswer:
-        """Read a CSV file as the points that `/api/cluster` would see."""
+        """Read a CSV file as the points that `/api/cluster` would cluster."""
         if kind_of(request) != CSV:
             raise Refusal(415, f"send {CSV}")
         body = await read_body(request, settings)
@@ -132,7 +132,7 @@ def make_router(settings: Settings) -> APIRouter:
             notes=list(read.notes),
         )
 
-    @router.get("/methods", summary="What can be asked for")
+    @router.get("/methods", summary="Available methods")
     async def list_methods() -> list[MethodAnswer]:
         """The shipped models and the peers."""
         return [
@@ -150,7 +150,7 @@ def make_router(settings: Settings) -> APIRouter:
 
     @router.get("/presets", summary="Families of example sets")
     async def list_presets() -> list[PresetAnswer]:
-        """The presets and what their sliders allow."""
+        """The presets and the ranges of their sliders."""
         return [_preset_answer(name, preset) for name, preset in PRESETS.items()]
 
     @router.get("/presets/{name}", summary="An example set", responses=_refusals(404, 413, 422))
@@ -161,15 +161,15 @@ def make_router(settings: Settings) -> APIRouter:
         overlap: Annotated[float, Query(ge=0, le=1)] = 0.2,
         seed: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     ) -> DrawAnswer:
-        """Draw a set with a known truth; the same arguments give the same points."""
+        """Draw a set with known clusters; the same arguments give the same points."""
         if name not in PRESETS:
-            raise Refusal(404, f"no preset {name!r}; there are {', '.join(PRESETS)}")
+            raise Refusal(404, f"no preset {name!r}; available: {', '.join(PRESETS)}")
         if n > settings.max_points:
-            raise Refusal(413, f"{n:,} points; this server takes {settings.max_points:,}")
+            raise Refusal(413, f"{n:,} points; this server allows {settings.max_points:,}")
         points, labels = draw(name, n=n, k=k, overlap=overlap, seed=seed)
         return DrawAnswer(points=points.tolist(), truth=labels.tolist())
 
-    @router.get("/limits", summary="What this server allows")
+    @router.get("/limits", summary="Limits of this server")
     async def limits() -> LimitsAnswer:
         """The settings of the server."""
         return LimitsAnswer(version=__version__, **asdict(settings))
@@ -183,9 +183,7 @@ async def _done(request: Request, job: Job, settings: Settings) -> bytes:
     try:
         answer = await pool.run(job, request.is_disconnected)
     except Busy:
-        raise Refusal(
-            429, "the server is busy with other requests; try again in a moment", **RETRY
-        ) from None
+        raise Refusal(429, "the server is busy; try again in a moment", **RETRY) from None
     except TooSlow:
         raise Refusal(
             422,
@@ -195,12 +193,12 @@ async def _done(request: Request, job: Job, settings: Settings) -> bytes:
     except Died:
         raise Refusal(
             422,
-            f"{job.method} ended its worker on {len(job.points):,} points, perhaps for want of"
+            f"{job.method} crashed on {len(job.points):,} points, perhaps for lack of"
             " memory; send fewer points or choose another method",
         ) from None
     if isinstance(answer, Failure):
         raise Refusal(422, answer.sentence)
-    return answer or b""  # nobody reads the empty one
+    return answer or b""  # empty only if the client has disconnected
 
 
 def _preset_answer(name: str, preset: Preset) -> PresetAnswer:

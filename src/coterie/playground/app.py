@@ -1,4 +1,4 @@
-"""The application: the API, the page, and the workers behind them."""
+"""The application: the API, the page and the workers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,7 +26,7 @@ from coterie.playground.work import do, warm_up
 
 STATIC = Path(__file__).parent / "static"
 HEADERS = {
-    # The page needs nothing from elsewhere, and nobody else may frame it.
+    # The page loads nothing from other origins and may not be framed.
     "Content-Security-Policy": "default-src 'self'; img-src 'self' blob: data:;"
     " frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -36,7 +36,7 @@ HEADERS = {
 
 
 class SafeHeaders:
-    """Adds the headers to every answer."""
+    """Adds the headers to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -51,7 +51,7 @@ class SafeHeaders:
 
 
 def make_app(settings: Settings | None = None) -> FastAPI:
-    """The playground under these limits."""
+    """The playground with these limits."""
     settings = settings or Settings()
 
     @asynccontextmanager
@@ -69,8 +69,8 @@ def make_app(settings: Settings | None = None) -> FastAPI:
     app = FastAPI(
         title="coterie playground",
         version=__version__,
-        summary="Clustering as a forward pass: points in, clusters and how many there are out.",
-        docs_url=None,  # the usual pages load their scripts from elsewhere
+        summary="Clustering as a forward pass; the number of clusters is inferred.",
+        docs_url=None,  # the default pages load scripts from other origins
         redoc_url=None,
         lifespan=with_workers,
     )

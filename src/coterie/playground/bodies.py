@@ -1,4 +1,4 @@
-"""The bodies of requests: read within limits, then understood as points."""
+"""Request bodies: read within limits and parsed as points."""
 
 import asyncio
 from typing import NamedTuple
@@ -19,7 +19,7 @@ JSON, CSV = "application/json", "text/csv"
 
 
 class Points(NamedTuple):
-    """Points (n, d), their true clusters (n,) where they are known, and what was done to them."""
+    """Points (n, d), their true clusters (n,) if known, and notes on changes."""
 
     points: NDArray[np.float64]
     truth: NDArray[np.intp] | None
@@ -32,7 +32,7 @@ def kind_of(request: Request) -> str:
 
 
 async def read_body(request: Request, settings: Settings) -> bytes:
-    """The body, unless it is too large or too slow."""
+    """The body, within the limits of size and time."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -58,7 +58,7 @@ def points_of_json(body: bytes, settings: Settings) -> Points:
     for number, row in enumerate(rows):
         if len(row) != width:
             raise Refusal(
-                422, f"points.{number} has {len(row)} numbers, the points before have {width}"
+                422, f"points.{number} has {len(row)} numbers, earlier points have {width}"
             )
     if parsed.truth is not None and len(parsed.truth) != len(rows):
         raise Refusal(422, f"truth has {len(parsed.truth)} entries for {len(rows)} points")
@@ -71,9 +71,9 @@ def points_of_csv(body: bytes, settings: Settings, truth: str, scale: Scale) -> 
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Refusal(422, f"the table is no UTF-8 text: byte {error.start} is wrong") from None
+        raise Refusal(422, f"the table is not UTF-8 text: invalid byte {error.start}") from None
     if "\0" in text:
-        raise Refusal(422, "the table has a zero byte in it: it is no text")
+        raise Refusal(422, "the table is not text: it contains a zero byte")
     try:
         table = read_points(text, truth=truth, scale=scale)
     except SourceError as error:
@@ -85,9 +85,9 @@ def points_of_csv(body: bytes, settings: Settings, truth: str, scale: Scale) -> 
 def _checked(points: NDArray[np.float64], settings: Settings) -> NDArray[np.float64]:
     n_points, n_columns = points.shape
     if n_points > settings.max_points:
-        raise Refusal(413, f"{n_points:,} points; this server takes {settings.max_points:,}")
+        raise Refusal(413, f"{n_points:,} points; this server allows {settings.max_points:,}")
     if n_columns > settings.max_columns:
-        raise Refusal(413, f"{n_columns:,} columns; this server takes {settings.max_columns:,}")
+        raise Refusal(413, f"{n_columns:,} columns; this server allows {settings.max_columns:,}")
     try:
         refuse_bad_values(points)
     except ValueError as error:

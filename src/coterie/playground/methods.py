@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from coterie.comparison.peers import peers
 from coterie.estimators.registry import DEFAULT, ESTIMATORS, clusterer
 from coterie.inference.result import Step
+from coterie.playground.peer_code import peer_code
 from coterie.weights.catalogue import Model, models
 
 # What the page starts with: without a second look, and with fewer points to look at, it answers
@@ -84,9 +85,7 @@ def _peer(title: str, details: str) -> Method:
         title,
         "peer",
         details,
-        f"from coterie.comparison.peers import peers\n\n"
-        f"methods = {{method.name: method for method in peers(min({K_LIMIT}, len(X) - 1))}}\n"
-        f'labels = methods["{title}"].cluster(X).labels\n',
+        peer_code(title, K_LIMIT),
         partial(_ask_peer, title),
     )
 

@@ -1,7 +1,6 @@
 """Worker processes with a time limit.
 
-A thread that computes for too long cannot be stopped, a process can: it is killed, and the next one
-takes its place.
+Unlike a thread, a process that computes for too long can be killed and replaced.
 """
 
 import asyncio
@@ -16,28 +15,28 @@ HOME = "coterie.playground.work"
 
 
 def prepare() -> None:
-    """Begin to import what all workers need, once for all of them and beside the server's own."""
+    """Start importing what all workers need, once, in parallel with the server's own imports."""
     if START == "forkserver":
-        from multiprocessing import forkserver  # not there on every system
+        from multiprocessing import forkserver  # not available on every system
 
         multiprocessing.get_context(START).set_forkserver_preload([HOME])
         forkserver.ensure_running()
 
 
 class Busy(Exception):
-    """All workers are taken, and so are the places to wait."""
+    """All workers and all places in the queue are taken."""
 
 
 class TooSlow(Exception):
-    """A job that was stopped at the time limit."""
+    """The job was stopped at the time limit."""
 
 
 class Died(Exception):
-    """A job that ended its worker, for example for want of memory."""
+    """The worker died during the job, for example for lack of memory."""
 
 
 def _serve(ours: Connection, warm_up: Callable[[], None], do: Callable[[Any], Any]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the server, who then kills us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server handles Ctrl+C and kills its workers
     warm_up()
     while True:
         try:
@@ -58,10 +57,10 @@ class Worker:
             target=_serve, args=(theirs, warm_up, do), daemon=True
         )
         self._process.start()
-        theirs.close()  # so that the end of the process is the end of the pipe
+        theirs.close()  # so that the pipe closes with the process
 
     def ask(self, job: Any, seconds: float) -> Any:
-        """Do a job; raises `TooSlow` or `Died`, after which the worker is of no use."""
+        """Run a job; after `TooSlow` or `Died` the worker must be replaced."""
         try:
             self._connection.send(job)
             if not self._connection.poll(seconds):
@@ -71,14 +70,14 @@ class Worker:
             raise Died from None
 
     def stop(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         self._process.kill()
         self._process.join()
         self._connection.close()
 
 
 class Pool:
-    """Some workers, and a queue of bounded length and patience before them."""
+    """Workers with a queue of bounded length and waiting time."""
 
     def __init__(
         self,
@@ -99,7 +98,7 @@ class Pool:
         self._seconds = seconds
 
     async def run(self, job: Any, unwanted: Callable[[], Awaitable[bool]] | None = None) -> Any:
-        """The answer to a job, or None where nobody wants it any more when its turn comes.
+        """The result of a job, or None if it is unwanted when its turn comes.
 
         Raises `Busy`, `TooSlow` or `Died`.
         """
@@ -134,6 +133,6 @@ class Pool:
         return fresh
 
     def close(self) -> None:
-        """End all workers."""
+        """Stop all workers."""
         for worker in self._all:
             worker.stop()

@@ -1,6 +1,6 @@
-"""Example sets with a known truth, drawn on a canvas that reaches from -6 to 6.
+"""Example sets with known clusters, on a canvas from -6 to 6.
 
-Round clusters are about as wide as those that the networks for mixtures were trained on.
+Round clusters are about as wide as the training clusters of the mixture networks.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Drawn(NamedTuple):
 
 
 class Slider(NamedTuple):
-    """What a preset lets its visitor choose."""
+    """An adjustable parameter of a preset."""
 
     title: str
     lowest: float
@@ -102,7 +102,7 @@ def _structureless(n: int, k: int, squeeze: float, generator: Generator) -> Draw
 
 
 def _labels(n: int, weights: NDArray, generator: Generator) -> NDArray[np.intp]:
-    """Clusters in proportion to the weights (k,), none of them empty where n allows it."""
+    """Labels in proportion to the weights (k,), with no empty cluster if n is large enough."""
     chosen = generator.choice(len(weights), n, p=weights / weights.sum())
     chosen[: len(weights)] = np.arange(len(weights))[:n]
     return chosen
@@ -114,9 +114,9 @@ def _blobs(labels: NDArray[np.intp], k: int, overlap: float, generator: Generato
 
 
 def _centres(k: int, overlap: float, generator: Generator) -> NDArray[np.float64]:
-    """Places (k, 2) that keep away from each other, and move together with the overlap.
+    """Centres (k, 2) that avoid each other and move closer with the overlap.
 
-    Of some candidates the farthest from those that are there is taken (Mitchell 1991).
+    By best-candidate sampling: the farthest of several candidates is taken (Mitchell 1991).
     """
     centres = generator.uniform(-4.5, 4.5, (1, 2))
     while len(centres) < k:

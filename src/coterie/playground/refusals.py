@@ -1,4 +1,4 @@
-"""How the server says no: a 4xx status and one sentence."""
+"""Errors of the server: a 4xx status and one sentence."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,13 +13,13 @@ LONGEST = 300
 
 
 class Refused(BaseModel):
-    """Why a request was not answered."""
+    """The reason for a 4xx response."""
 
-    detail: str = Field(description="One sentence for people.")
+    detail: str = Field(description="One readable sentence.")
 
 
 class Refusal(Exception):
-    """A request that is not answered: status 4xx, and why, in one sentence."""
+    """A rejected request: status 4xx and the reason in one sentence."""
 
     def __init__(self, status: int, sentence: str, **headers: str) -> None:
         super().__init__(sentence)
@@ -29,40 +29,40 @@ class Refusal(Exception):
 
 
 def one_line(text: str) -> str:
-    """The text without line breaks, cut where it gets too long to read."""
+    """The text without line breaks, cut at LONGEST characters."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
 
 
 def first_fault(errors: Sequence[Any]) -> str:
-    """What pydantic found first: where in the request, and what is wrong there."""
+    """The first error of pydantic: its place in the request, and the reason."""
     fault = errors[0]
     place = ".".join(str(part) for part in fault["loc"] if part not in ("query", "path", "body"))
     message = str(fault["msg"])
     if fault["type"] == "json_invalid":
-        return f"the body is no JSON: {message.removeprefix('Invalid JSON: ')}"
-    more = f"; {len(errors) - 1} more like it" if len(errors) > 1 else ""
+        return f"the body is not JSON: {message.removeprefix('Invalid JSON: ')}"
+    more = f"; {len(errors) - 1} more errors" if len(errors) > 1 else ""
     return f"{place or 'the body'}: {message[0].lower()}{message[1:]}{more}"
 
 
 async def say_refusal(_: Request, error: Exception) -> JSONResponse:
-    """Answer a `Refusal`."""
+    """Respond to a `Refusal`."""
     assert isinstance(error, Refusal)
     return JSONResponse({"detail": error.sentence}, error.status, headers=error.headers)
 
 
 async def say_wrong_parameters(_: Request, error: Exception) -> JSONResponse:
-    """Answer parameters that FastAPI refused."""
+    """Respond to parameters that FastAPI rejected."""
     assert isinstance(error, RequestValidationError)
     return JSONResponse({"detail": one_line(first_fault(error.errors()))}, 422)
 
 
 async def say_http_error(_: Request, error: Exception) -> JSONResponse:
-    """Answer what the router refused: an unknown path, a wrong verb."""
+    """Respond to errors of the router: an unknown path, a wrong verb."""
     assert isinstance(error, HTTPException)
     sentences = {
         404: "there is nothing at this address",
-        405: "this address does not answer this method",
+        405: "this address does not support this method",
     }
     detail = sentences.get(error.status_code, str(error.detail))
     return JSONResponse({"detail": detail}, error.status_code, headers=error.headers)

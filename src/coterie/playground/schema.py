@@ -1,4 +1,4 @@
-"""What goes over the wire, as OpenAPI describes it."""
+"""The bodies of requests and responses, as described by OpenAPI."""
 
 from typing import Annotated
 
@@ -20,21 +20,21 @@ class PointsBody(BaseModel):
     )
 
     points: list[Annotated[list[Coordinate], Field(min_length=1)]] = Field(
-        min_length=1, description="One row for each point, all of the same length."
+        min_length=1, description="One row per point, all of the same length."
     )
     truth: list[TrueCluster] | None = Field(
         default=None,
-        description="The true cluster of each point, -1 where nobody knows; the answer then has"
-        " the ARI. The methods never see it.",
+        description="The true cluster of each point, -1 if unknown; the response then includes"
+        " the ARI. The methods do not use it.",
     )
 
 
 class StepAnswer(BaseModel):
-    """One step of a system: what it claimed, and how sure it was of each point on offer."""
+    """One step: the points it claimed, and the membership of each remaining point."""
 
-    claimed: list[int] = Field(description="Indices of the points that joined.")
-    offered: list[int] = Field(description="Indices of the points that had no cluster yet.")
-    probabilities: list[float] = Field(description="Membership of each point on offer.")
+    claimed: list[int] = Field(description="Indices of the points that joined the cluster.")
+    offered: list[int] = Field(description="Indices of the points that remained before the step.")
+    probabilities: list[float] = Field(description="Membership of each of these points.")
 
 
 class ClusterAnswer(BaseModel):
@@ -42,55 +42,55 @@ class ClusterAnswer(BaseModel):
 
     method: str
     n_clusters: int
-    labels: list[int] = Field(description="Cluster of each point, 0..k-1 by falling size.")
+    labels: list[int] = Field(description="Cluster of each point, 0..k-1 by decreasing size.")
     confidence: list[float] | None = Field(
-        description="Probability of the point's own cluster; null where the method has none."
+        description="Probability of the point's own cluster; null if the method has none."
     )
     probabilities: list[list[float]] | None = Field(
-        description="(n, k), where asked for and where the method has them."
+        description="(n, k), if requested and available."
     )
     steps: list[StepAnswer] | None = Field(
-        description="How the clusters were found, where asked for and where there are steps."
+        description="How the clusters were found, if requested and available."
     )
-    log_likelihood: float | None = Field(description="Mean per point, where there is a density.")
-    ari: float | None = Field(description="Adjusted Rand index, where the truth is known.")
+    log_likelihood: float | None = Field(description="Mean per point, if there is a density.")
+    ari: float | None = Field(description="Adjusted Rand index, if the truth is known.")
     seconds: float = Field(description="Time of the clustering alone.")
     warnings: list[str]
 
 
 class LeftOutColumn(BaseModel):
-    """A column of a table that is not clustered, and why."""
+    """A dropped column and the reason."""
 
     name: str
     reason: str
 
 
 class TableAnswer(BaseModel):
-    """A table, read: the points to cluster and how to draw them."""
+    """A table: the points to cluster and their positions in the plane."""
 
     names: list[str] = Field(description="All columns of the file.")
-    columns: list[str] = Field(description="Those that are clustered.")
+    columns: list[str] = Field(description="The clustered columns.")
     left_out: list[LeftOutColumn]
     points: list[list[float]] = Field(description="(n, d)")
-    plane: list[list[float]] = Field(description="(n, 2), to draw them.")
-    truth: list[int] | None = Field(description="Of the column that was named as the truth.")
-    notes: list[str] = Field(description="Which gaps were filled, and with what.")
+    plane: list[list[float]] = Field(description="(n, 2), positions in the plane.")
+    truth: list[int] | None = Field(description="From the column named as the truth.")
+    notes: list[str] = Field(description="Which missing values were filled.")
 
 
 class MethodAnswer(BaseModel):
-    """A way to cluster that the server offers."""
+    """An available method."""
 
     name: str
     title: str
-    kind: str = Field(description='"system" for ours, "peer" for others.')
+    kind: str = Field(description='"system" for our models, "peer" for other methods.')
     details: str
-    default: bool = Field(description="Whether it is used where no method is named.")
-    initial: bool = Field(description="Whether the page starts with it.")
-    code: str = Field(description="Python that does the same to an array X.")
+    default: bool = Field(description="Whether it is the default method.")
+    initial: bool = Field(description="Whether it is the initial method of the page.")
+    code: str = Field(description="Equivalent Python code for an array X.")
 
 
 class Range(BaseModel):
-    """What a slider allows."""
+    """The range of a slider."""
 
     title: str
     lowest: float
@@ -103,7 +103,7 @@ class PresetAnswer(BaseModel):
 
     name: str
     title: str
-    k: Range | None = Field(description="Null where the number of clusters is fixed.")
+    k: Range | None = Field(description="Null if the number of clusters is fixed.")
     overlap: Range
 
 
@@ -115,7 +115,7 @@ class DrawAnswer(BaseModel):
 
 
 class LimitsAnswer(BaseModel):
-    """What this server allows."""
+    """The limits of this server."""
 
     version: str
     max_points: int

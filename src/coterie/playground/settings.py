@@ -1,4 +1,4 @@
-"""What one server allows its visitors."""
+"""The limits of a server."""
 
 import os
 from dataclasses import dataclass, fields
@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 class Settings:
     """Limits of a server; the defaults keep a laptop responsive.
 
-    max_points, max_columns, max_bytes: the size of one request; seconds: how long one clustering
-    may compute, and how long it may wait before; workers: clusterings at the same time, one process
-    each; waiting: further requests that may queue for a worker.
+    max_points, max_columns, max_bytes: the size of one request; seconds: time limit of one
+    clustering, and of its wait in the queue; workers: concurrent clusterings, one process each;
+    waiting: length of the queue.
     """
 
     max_points: int = 20_000

@@ -1,4 +1,4 @@
-"""Tables that visitors bring: text in, points to cluster and a plane to draw them in out."""
+"""Uploaded tables: from text to points and their positions in the plane."""
 
 import tempfile
 from dataclasses import dataclass
@@ -10,23 +10,23 @@ from numpy.typing import NDArray
 
 from coterie.data.tables.columns import Choice
 from coterie.data.tables.delimited import Delimited
-from coterie.data.tables.gaps import say_filled
+from coterie.data.tables.gaps import filled_notes
 from coterie.data.tables.survey import read_rows, read_table
 from coterie.data.tables.table import LeftOut, SourceError
-from coterie.frames.plain import fit_columns
+from coterie.frames.plain import fit_plain
 
 Scale = Literal["whole", "columns", "none"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
-REACH = 5.0  # how far from the middle of the canvas scaled points lie at most
+REACH = 5.0  # largest distance of scaled points from the centre of the canvas
 NAME = "the CSV"
 UNKNOWN = ("", "?", "na", "nan")
 
 
 @dataclass(frozen=True)
 class TablePoints:
-    """The points (n, d) of a table, their columns, and the truth (n,) where one was named.
+    """The points (n, d) of a table, their columns, and the truth (n,) if a column was named.
 
-    notes: which gaps were filled, and with what.
+    notes: which missing values were filled.
     """
 
     names: tuple[str, ...]
@@ -38,9 +38,9 @@ class TablePoints:
 
 
 def read_points(text: str, *, truth: str = "", scale: Scale = "none") -> TablePoints:
-    """The columns of numbers of delimited text, but for the one that holds the true clusters.
+    """The numeric columns of delimited text, except the one with the true clusters.
 
-    The first line names the columns; where it is numbers only they are called x1, x2 and so on.
+    Without a header, that is, if the first line has only numbers, columns are named x1, x2, ....
     """
     first, separator = _first_line(text)
     if first and all(map(_is_number, first)):
@@ -60,15 +60,15 @@ def read_points(text: str, *, truth: str = "", scale: Scale = "none") -> TablePo
         table.left_out,
         scaled(table.values, scale),
         None if cells is None else true_clusters(cells),
-        say_filled(table),
+        filled_notes(table),
     )
 
 
 def scaled(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
-    """Points (n, d) moved and scaled to the canvas: as a whole, each column alike, or not at all.
+    """Points (n, d) centred and scaled to the canvas: as a whole, per column, or not at all.
 
-    The canvas reaches a little beyond REACH; networks that know clusters of one size only expect
-    them as wide as the brush draws them there.
+    The canvas extends a little beyond REACH; networks trained at one scale expect clusters as wide
+    as the brush draws them there.
     """
     if scale == "none":
         return values
@@ -81,20 +81,20 @@ def scaled(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
 
 
 def plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points (n, d) as they are drawn (n, 2): principal components beyond two columns.
+    """Points (n, d) in the plane (n, 2): principal components for more than two columns.
 
-    A single column is spread at random, so that equal values do not hide each other.
+    A single column gets random heights, so that equal values do not overlap.
     """
     n_points, n_columns = points.shape
     if n_columns == 1:
         width = max(float(np.ptp(points)), 1e-9) / 10
         height = np.random.default_rng(0).uniform(-width, width, (n_points, 1))
         return np.hstack([points, height])
-    return fit_columns(points, 2)(points).astype(np.float64)
+    return fit_plain(points, 2)(points).astype(np.float64)
 
 
 def true_clusters(cells: list[str]) -> NDArray[np.intp]:
-    """Numbers for the distinct texts (n,), -1 where there is none."""
+    """Numbers for the distinct texts (n,), -1 if unknown."""
     text = np.array([cell.strip() for cell in cells])
     _, numbers = np.unique(text, return_inverse=True)
     unknown = np.isin(np.char.lower(text), UNKNOWN)
@@ -102,7 +102,7 @@ def true_clusters(cells: list[str]) -> NDArray[np.intp]:
 
 
 def _first_line(text: str) -> tuple[list[str], str]:
-    """The cells of the first line, and what separates them."""
+    """The cells of the first line, and their separator."""
     line = text.lstrip("\ufeff").partition("\n")[0].strip("\r")
     separator = max(",;\t", key=line.count)
     return [cell.strip() for cell in line.split(separator)] if line else [], separator

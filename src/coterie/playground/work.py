@@ -1,4 +1,4 @@
-"""One clustering, as a worker process does it: a job in, the body of an answer out."""
+"""One clustering in a worker process: from a job to the body of a response."""
 
 import time
 from typing import NamedTuple
@@ -17,9 +17,9 @@ DIGITS = 5
 
 
 class Job(NamedTuple):
-    """What to cluster, (n, d), how, the truth (n,) where there is one, and what to say of it.
+    """Points (n, d) to cluster, the truth (n,) if known, the method and options.
 
-    notes: what was done to the points before, which the answer is to tell.
+    notes: earlier changes of the points, included in the response.
     """
 
     points: NDArray[np.float64]
@@ -31,14 +31,14 @@ class Job(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A job that could not be done, and why, in one sentence."""
+    """A failed job, with the reason in one sentence."""
 
     sentence: str
 
 
 def warm_up() -> None:
-    """Make a fresh worker process ready: one thread, and the networks asked for first in memory."""
-    torch.set_num_threads(1)  # the workers share the cores among themselves
+    """Prepare a worker process: use one thread, and load the initial networks."""
+    torch.set_num_threads(1)  # the workers share the cores
     threadpool_limits(1)
     points = np.random.default_rng(0).normal(size=(50, 2))
     for name in (INITIAL, DEFAULT):
@@ -51,7 +51,7 @@ def do(job: Job) -> bytes | Failure:
     start = time.perf_counter()
     try:
         found = method.find(job.points)
-    except Exception as error:  # whatever a peer makes of strange points, the server lives on
+    except Exception as error:  # peers may raise anything; the server must survive
         return Failure(f"{method.title} cannot cluster these points: {error or type(error)}")
     return _answer(job, method, found, time.perf_counter() - start).model_dump_json().encode()
 

@@ -1,4 +1,4 @@
-"""What sets each cluster apart, its most typical rows, and the rows that are least certain."""
+"""What distinguishes each cluster, its most typical rows, and the least certain rows."""
 
 from collections.abc import Sequence
 
@@ -8,56 +8,55 @@ from numpy.typing import NDArray
 from coterie.inference.result import NOISE
 from coterie.report.content import Content
 from coterie.report.drawings import distribution, histogram, marker
-from coterie.report.markup import Html, element, join
+from coterie.report.markup import Html, element, join, shortened
 from coterie.report.profile import Difference, Profile
 
 MAX_CARDS = 40
 MAX_VALUES = 20_000
 MAX_DETAILS = 2
-MAX_CELL = 48
 
 
 def clusters_section(content: Content) -> Html:
-    """What sets each cluster apart."""
+    """What distinguishes each cluster."""
     cards = [_card(content, profile) for profile in content.profiles[:MAX_CARDS]]
     left = len(content.profiles) - len(cards)
     return element(
         "section",
-        element("h2", "What sets them apart"),
+        element("h2", "What distinguishes each cluster"),
         element(
             "p",
-            "For each cluster the columns in which its rows differ most from all others: its values"
-            " in colour, those of the others in grey, each drawn to its own height. “3 times apart”"
-            " says that other rows lie three times as far from its median as its own do.",
+            "For each cluster, the columns in which its rows differ most from others: its values"
+            " in colour, those of the others in grey, each scaled to its own height. “3 times"
+            " apart” means that other rows lie three times as far from its median as its own do.",
             class_="lead",
         ),
         *cards,
-        element("p", f"{left} smaller clusters have no card.", class_="lead") if left else None,
+        element("p", f"{left} smaller clusters are not shown.", class_="lead") if left else None,
     )
 
 
 def certainty_section(content: Content) -> Html:
-    """How sure the model is, and of which rows it is not."""
+    """The distribution of the confidence, and the least certain rows."""
     probabilities = content.clustering.probabilities
     k = content.clustering.n_clusters
     rows = content.uncertain
     confidence = content.confidence[content.clustering.labels != NOISE]
     unsure = float((confidence < 0.9).mean())
-    noise = f" {content.n_noise:,} rows are noise and have none." if content.n_noise else ""
+    noise = f" {content.n_noise:,} rows are noise, without a cluster." if content.n_noise else ""
     first: list[tuple[str, list]] = [
         ("confidence", [f"{value:.3f}" for value in content.confidence[rows]]),
         ("cluster", [join(marker(c), c) for c in content.clustering.labels[rows].tolist()]),
     ]
     if k > 1:
         second = np.argsort(-probabilities[rows], axis=1)[:, 1].tolist()
-        first.append(("or else", [join(marker(c), c) for c in second]))
+        first.append(("second choice", [join(marker(c), c) for c in second]))
     return element(
         "section",
-        element("h2", "How sure it is"),
+        element("h2", "Confidence"),
         element(
             "p",
-            f"Confidence is the probability of a row's own cluster. {unsure:.1%} of the rows have"
-            f" less than 0.9.{noise}",
+            f"Confidence is the probability of a row's own cluster. It is below 0.9 for"
+            f" {unsure:.1%} of the rows.{noise}",
             class_="lead",
         ),
         histogram(confidence),
@@ -83,7 +82,7 @@ def _card(content: Content, profile: Profile) -> Html:
     pictures = [_difference(content, cluster, each) for each in profile.differences]
     if not pictures:
         alone = content.clustering.n_clusters == 1
-        words = "It is the only cluster." if alone else "No single column sets it apart."
+        words = "It is the only cluster." if alone else "No single column distinguishes it."
         pictures = [element("p", words, class_="lead")]
     telling = [each.column for each in profile.differences] or range(len(content.names))
     typical = element(
@@ -106,7 +105,7 @@ def _difference(content: Content, cluster: int, each: Difference) -> Html:
         distribution(_thinned(values[member]), _thinned(values[~member]), cluster),
         element(
             "figcaption",
-            element("b", _cut(content.names[each.column])),
+            element("b", shortened(content.names[each.column])),
             element("br"),
             f"median {each.inside:.3g}, elsewhere {each.elsewhere:.3g}",
             element("br"),
@@ -123,17 +122,17 @@ def _rows_table(
     *,
     width: int,
 ) -> Html:
-    """Rows with their numbers, given columns, details and values in an order: width columns."""
+    """A table of rows: row number, first columns, details, then values, width columns in all."""
     columns: list[tuple[str, list]] = [("row", [f"{n:,}" for n in content.numbers[rows]]), *first]
     columns += [
-        (name, [_cut(content.detail(name, int(row))) for row in rows])
+        (name, [shortened(content.detail(name, int(row))) for row in rows])
         for name in list(content.details)[:MAX_DETAILS]
     ]
     columns += [
         (content.names[j], [f"{value:.4g}" for value in content.points[rows, j]])
         for j in order[: max(1, width - len(columns))]
     ]
-    head = [element("th", _cut(name), scope="col") for name, _ in columns]
+    head = [element("th", shortened(name), scope="col") for name, _ in columns]
     body = [
         element("tr", *(element("td", cell) for cell in cells))
         for cells in zip(*(cells for _, cells in columns), strict=True)
@@ -148,7 +147,3 @@ def _thinned(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _times(score: float) -> str:
     return "over 20 times" if score > 20 else f"{score:.1f} times"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"

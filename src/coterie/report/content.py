@@ -1,4 +1,4 @@
-"""What a report says, gathered before a word of it is written."""
+"""The content of a report, gathered before it is rendered."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from coterie.report.profile import Profile, least_certain, profiles
 MAX_SHOWN = 10_000
 MAX_PROFILED = 100_000
 
-# The text of further columns for some rows (m,): m cells each.
+# Maps some rows (m,) to the text of additional columns, m cells each.
 Describe = Callable[[NDArray[np.intp]], Mapping[str, Sequence[str]]]
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the rows come from and how to do it again.
+    """The origin of the rows and how to reproduce the report.
 
-    title: what the data are called; command: what to run again; first_row: the number of the first
-    row, for a file begins to count at one and Python at zero; n_rows: how many there are, of which
-    the points may be a sample; facts: further lines of name and value; notes: what to mistrust.
+    title: name of the data; command: how to reproduce it; first_row: the number of the first row,
+    one for files and zero in Python; n_rows: total number of rows, of which the points may be a
+    sample; facts: further pairs of name and value; notes: warnings.
     """
 
     title: str
@@ -36,11 +36,11 @@ class Origin:
 
 @dataclass(frozen=True)
 class Content:
-    """All that a report shows, of points (n, d) with names of their d columns.
+    """The content of a report on points (n, d) with names of their d columns.
 
-    numbers: the rows' numbers (n,); sizes: points of each cluster (k,); n_noise: points that are in
-    none; confidence: of each point in its own cluster (n,), zero for noise; shown: the points that
-    are drawn (m,); plane: where they are (m, 2); details: further columns of those points, as text.
+    numbers: row numbers (n,); sizes: points of each cluster (k,); n_noise: points in no cluster;
+    confidence: of each point in its own cluster (n,), zero for noise; shown: indices of the drawn
+    points (m,); plane: their positions (m, 2); details: additional columns of those, as text.
     """
 
     origin: Origin
@@ -60,11 +60,11 @@ class Content:
 
     @property
     def total(self) -> int:
-        """How many points there are, in clusters or not."""
+        """The number of points, including noise."""
         return int(self.sizes.sum()) + self.n_noise
 
     def detail(self, column: str, row: int) -> str:
-        """A cell of a further column; row is one of those described."""
+        """A cell of an additional column; row is one of those described."""
         return self.details[column][int(np.searchsorted(self.described, row))]
 
 
@@ -82,8 +82,8 @@ def gather(
 ) -> Content:
     """The content of a report on a clustering of points (n, d).
 
-    numbers: their numbers in the file; sizes: of the clusters in the whole file; n_noise: how many
-    rows of it are in none; read: the points as the network read them; describe: brings further
+    numbers: their row numbers in the file; sizes: of the clusters in the whole file; n_noise: its
+    number of noise rows; read: the points in the network's frame; describe: reads additional
     columns.
     """
     n_points = len(points)
@@ -91,14 +91,14 @@ def gather(
     confidence = clustering.confidence
     inside = np.flatnonzero(labels != NOISE)
     shown = _shown(clustering)
-    told = _sample(n_points, MAX_PROFILED)
-    told_profiles = tuple(
-        profile._replace(typical=told[profile.typical])
-        for profile in profiles(points[told], labels[told], confidence[told])
+    profiled = _sample(n_points, MAX_PROFILED)
+    cluster_profiles = tuple(
+        profile._replace(typical=profiled[profile.typical])
+        for profile in profiles(points[profiled], labels[profiled], confidence[profiled])
     )
     uncertain = inside[least_certain(confidence[inside])]
     described = np.unique(
-        np.concatenate([shown, uncertain, *(profile.typical for profile in told_profiles)])
+        np.concatenate([shown, uncertain, *(profile.typical for profile in cluster_profiles)])
     )
     return Content(
         origin=origin,
@@ -113,7 +113,7 @@ def gather(
         confidence=confidence,
         shown=shown,
         plane=plane_of(points[shown], names, None if read is None else read[shown]),
-        profiles=told_profiles,
+        profiles=cluster_profiles,
         uncertain=uncertain,
         described=described,
         details={} if describe is None else describe(described),
@@ -121,7 +121,7 @@ def gather(
 
 
 def _shown(clustering: Clustering) -> NDArray[np.intp]:
-    """The points to draw: of many, those on which the clusters were found."""
+    """The points to draw; if there are many, those on which the clusters were found."""
     context = clustering.steps[0].offered if clustering.steps else ()
     n_points = len(clustering.labels)
     if n_points > MAX_SHOWN >= len(context) > 0:

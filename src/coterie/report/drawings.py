@@ -1,4 +1,4 @@
-"""Small drawings in SVG: dots, bars and distributions."""
+"""SVG drawings: dots, bars and distributions."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ from coterie.palette import FAINT, TAKEN, colour_of, shape_of
 from coterie.report.markup import Html, element
 from coterie.report.plane import Numbers
 
-LEVELS = 5  # of confidence that can be told apart
+LEVELS = 5  # of confidence, as shades
 
 
 class Frame(NamedTuple):
-    """The part of the plane that is drawn, and the size of the picture in pixels."""
+    """The visible part of the plane, and the size of the picture in pixels."""
 
     low: Numbers  # (2,)
     high: Numbers  # (2,)
@@ -22,7 +22,7 @@ class Frame(NamedTuple):
     margin: int = 14
 
     def __call__(self, places: Numbers) -> Numbers:
-        """Places (n, 2) in pixels; y goes down."""
+        """Positions (n, 2) in pixels, with y downwards."""
         extent = np.where(self.high > self.low, self.high - self.low, 1.0)
         share = np.where(self.high > self.low, (places - self.low) / extent, 0.5)
         share[:, 1] = 1 - share[:, 1]
@@ -32,7 +32,7 @@ class Frame(NamedTuple):
 
 
 def frame_of(places: Numbers, width: int, height: int, margin: int = 14) -> Frame:
-    """The frame that just holds the places (n, 2)."""
+    """The smallest frame that contains the positions (n, 2)."""
     return Frame(places.min(axis=0), places.max(axis=0), width, height, margin)
 
 
@@ -45,9 +45,9 @@ def dots(
     opacity: float | None = None,
     cluster: int | None = None,
 ) -> Html:
-    """One mark for each place (n, 2) in pixels, all in one path.
+    """One marker for each position (n, 2) in pixels, all in one path.
 
-    A circle is a line of no length with round ends, which takes a third of the room of an arc.
+    A circle is a line of zero length with round caps, which takes a third of the bytes of an arc.
     """
     outline = _outline(shape, radius) if shape else "h0"
     marks = "".join(f"M{x:.1f} {y:.1f}{outline}" for x, y in pixels)
@@ -60,7 +60,7 @@ def dots(
 
 
 def sureness(confidence: Numbers, n_clusters: int) -> NDArray[np.intp]:
-    """Confidence (n,) in levels 0..LEVELS-1, from that of a guess to certainty."""
+    """Confidence (n,) in levels 0..LEVELS-1, from chance to certainty."""
     guess = 1 / n_clusters if n_clusters > 1 else 0.0
     share = np.clip((confidence - guess) / (1 - guess), 0, 1)
     return np.minimum((share * LEVELS).astype(np.intp), LEVELS - 1)
@@ -69,9 +69,9 @@ def sureness(confidence: Numbers, n_clusters: int) -> NDArray[np.intp]:
 def cluster_dots(
     pixels: Numbers, labels: NDArray[np.intp], levels: NDArray[np.intp], radius: float
 ) -> list[Html]:
-    """Dots (n, 2) in the colours and shapes of their clusters; the surer, the stronger.
+    """Dots (n, 2) with the markers of their clusters, more opaque for higher levels.
 
-    Noise is of one strength: nothing is surer about it here than there.
+    Noise has a constant opacity.
     """
     paths = []
     for cluster in np.unique(labels):
@@ -92,7 +92,7 @@ def cluster_dots(
 
 
 def marker(cluster: int, size: int = 14) -> Html:
-    """The mark of a cluster, for legends and headings."""
+    """The marker of a cluster, for legends and headings."""
     middle = np.full((1, 2), size / 2)
     mark = dots(middle, colour_of(cluster), 0.4 * size, shape_of(cluster))
     return picture(size, size, mark, class_="marker", aria_hidden="true")
@@ -104,7 +104,7 @@ def picture(width: int, height: int, *children: Html, **attributes: str) -> Html
 
 
 def distribution(inside: Numbers, rest: Numbers, cluster: int) -> Html:
-    """How values are spread inside a cluster, in its colour, and elsewhere, in grey."""
+    """Histograms of a cluster's values, in its colour, and of the others, in grey."""
     width, height, base = 240, 58, 52
     both = np.concatenate([inside, rest])
     low, high = np.quantile(both, [0.005, 0.995])
@@ -140,7 +140,7 @@ def distribution(inside: Numbers, rest: Numbers, cluster: int) -> Html:
 
 
 def histogram(confidence: Numbers) -> Html:
-    """How many points have which confidence, with the counts above the bars."""
+    """A histogram of the confidence, with counts above the bars."""
     width, height, base = 720, 190, 160
     lowest = min(0.5, np.floor(20 * confidence.min()) / 20)
     edges = np.round(np.arange(lowest, 1.0001, 0.05), 2)
@@ -177,7 +177,7 @@ def _word(x: float, y: float, text: str, anchor: str, kind: str) -> Html:
 
 
 def _outline(shape: int, radius: float) -> str:
-    """A mark around the current point, with the area of a circle of about this radius."""
+    """A marker around the current point, with about the area of a circle of this radius."""
     if shape in (1, 4):
         side, rise = 1.25 * radius, (1 if shape == 1 else -1) * 2.1 * radius
         return f"m-{side:.1f} {rise / 2:.1f}h{2 * side:.1f}l-{side:.1f} {-rise:.1f}z"

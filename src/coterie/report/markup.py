@@ -1,4 +1,4 @@
-"""HTML that cannot be broken by what is put into it: whatever is not markup is escaped."""
+"""HTML elements whose content is escaped unless it is markup."""
 
 import json
 from html import escape
@@ -6,18 +6,19 @@ from typing import Any
 
 
 class Html(str):
-    """Text that is markup already."""
+    """Text that is already markup."""
 
     __slots__ = ()
 
 
+MAX_CELL = 48
 VOID = {"meta", "br", "rect", "path", "line", "circle"}
 
 
 def element(name: str, /, *children: Any, **attributes: Any) -> Html:
-    """An element; children that are no Html are text. An attribute of None is left away.
+    """An element; children that are not Html are text. Attributes of None are omitted.
 
-    Underscores of attribute names stand for hyphens, and one at the end for nothing (class_).
+    Underscores in attribute names become hyphens; a trailing one is removed (class_).
     """
     opening = name + "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
@@ -30,7 +31,7 @@ def element(name: str, /, *children: Any, **attributes: Any) -> Html:
 
 
 def join(*children: Any) -> Html:
-    """Children one after another; None is nothing."""
+    """Concatenate children; None is skipped."""
     return Html(
         "".join(
             child if isinstance(child, Html) else escape(str(child))
@@ -40,8 +41,13 @@ def join(*children: Any) -> Html:
     )
 
 
+def shortened(text: str) -> str:
+    """The text of a cell, cut to MAX_CELL characters."""
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
+
+
 def embedded_json(data: Any, identity: str) -> Html:
-    """Data for a script, in which no text can end the element."""
+    """Data for a script, escaped so that no text can end the element."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

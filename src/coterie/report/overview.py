@@ -1,4 +1,4 @@
-"""The map of the points, with what a hovering mouse is told."""
+"""The map of the points, with the data of its tooltips."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,18 +7,17 @@ from coterie.inference.result import NOISE
 from coterie.palette import FAINT
 from coterie.report.content import Content
 from coterie.report.drawings import Frame, cluster_dots, frame_of, marker, picture, sureness
-from coterie.report.markup import Html, element, embedded_json
+from coterie.report.markup import Html, element, embedded_json, shortened
 
 WIDTH, HEIGHT = 760, 520
 MARGIN = 40
 MAX_HOVER_COLUMNS = 16
 MAX_HOVER_CHARACTERS = 2_000_000
-MAX_CELL = 48
 MAX_LEGEND = 40
 
 
 def map_section(content: Content) -> Html:
-    """The points on a plane beside the sizes of the clusters."""
+    """The points in the plane beside the sizes of the clusters."""
     frame = frame_of(content.plane.places, WIDTH, HEIGHT, MARGIN)
     pixels = frame(content.plane.places)
     labels = content.clustering.labels[content.shown]
@@ -34,12 +33,12 @@ def map_section(content: Content) -> Html:
         class_="map",
         role="img",
         tabindex="0",
-        aria_label=f"{content.clustering.n_clusters} clusters on a plane: {content.plane.method}",
+        aria_label=f"{content.clustering.n_clusters} clusters in the plane: {content.plane.method}",
     )
     hover = _hover(content, pixels)
     return element(
         "section",
-        element("h2", "The map"),
+        element("h2", "Map"),
         element(
             "div",
             element(
@@ -61,17 +60,17 @@ def _caption(content: Content, columns: list[dict]) -> list[str | Html]:
     words = [f"Shown: {content.plane.method}."]
     if n_shown < n_points:
         words.append(f" A sample of {n_shown:,} of {n_points:,} points.")
-    words.append(" The paler a point, the less certain its cluster.")
+    words.append(" Paler points are less certain.")
     left = len(content.names) + len(content.details) - len(columns)
     more = f" (without {left} further columns)" if left else ""
-    told = element(
-        "span", f" Point at it, or use the arrow keys, to read its row{more}.", class_="hint"
+    hint = element(
+        "span", f" Hover over a point, or use the arrow keys, to read its row{more}.", class_="hint"
     )
-    return [*words, told]
+    return [*words, hint]
 
 
 def _legend(content: Content) -> Html:
-    """Sizes as bars, in the colours and shapes of the clusters."""
+    """The sizes of the clusters as bars, with their markers."""
     total, k = content.total, len(content.sizes)
     inside = content.clustering.labels[content.clustering.labels >= 0]
     sums = np.bincount(
@@ -95,7 +94,7 @@ def _legend(content: Content) -> Html:
     ]
     if len(content.sizes) > MAX_LEGEND:
         rest = content.sizes[MAX_LEGEND:]
-        words = f"{len(rest)} smaller ones, {rest.sum():,} rows together"
+        words = f"{len(rest)} smaller clusters, {rest.sum():,} rows in total"
         rows.append(element("tr", element("td", words, colspan=5)))
     if content.n_noise:
         cells = (f"{content.n_noise:,}", f"{content.n_noise / total:.1%}", "", "")
@@ -135,9 +134,9 @@ def _axes(content: Content, frame: Frame) -> list[Html]:
             parts.append(
                 _text(at_x, at_y, f"{value:g}", "middle" if axis == 0 else "start", "tick")
             )
-    parts.append(_text(WIDTH - 6, HEIGHT - 22, f"{_cut(x_name)} →", "end", "axis"))
+    parts.append(_text(WIDTH - 6, HEIGHT - 22, f"{shortened(x_name)} →", "end", "axis"))
     if y_name:
-        parts.append(_text(4, 16, f"↑ {_cut(y_name)}", "start", "axis"))
+        parts.append(_text(4, 16, f"↑ {shortened(y_name)}", "start", "axis"))
     return parts
 
 
@@ -153,7 +152,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def _numbers(pixels: NDArray[np.float64], labels: NDArray[np.intp]) -> list[Html]:
-    """The number of each cluster at the point of it that is nearest to its middle."""
+    """The number of each cluster, at its point nearest to its median."""
     found = []
     for cluster in np.unique(labels[labels != NOISE])[:MAX_LEGEND]:
         inside = pixels[labels == cluster]
@@ -171,13 +170,14 @@ def _text(x: float, y: float, words: str, anchor: str, kind: str) -> Html:
 
 
 def _hover(content: Content, pixels: NDArray[np.float64]) -> dict:
-    """Places, clusters, confidence and cells of the points that are drawn, for the script."""
+    """Positions, clusters, confidence and cells of the drawn points, for the script."""
     shown = content.shown
     places = np.searchsorted(content.described, shown)
     columns: list[dict] = []
     left = MAX_HOVER_CHARACTERS
     further = [
-        (name, [_cut(cells[place]) for place in places]) for name, cells in content.details.items()
+        (name, [shortened(cells[place]) for place in places])
+        for name, cells in content.details.items()
     ]
     own = (
         (name, [f"{value:.6g}" for value in content.points[shown, number]])
@@ -187,7 +187,7 @@ def _hover(content: Content, pixels: NDArray[np.float64]) -> dict:
         left -= len(embedded_json(cells, ""))
         if left < 0 or len(columns) == MAX_HOVER_COLUMNS:
             break
-        columns.append({"name": _cut(name), "cells": cells})
+        columns.append({"name": shortened(name), "cells": cells})
     return {
         "x": [round(float(x), 1) for x in pixels[:, 0]],
         "y": [round(float(y), 1) for y in pixels[:, 1]],
@@ -196,7 +196,3 @@ def _hover(content: Content, pixels: NDArray[np.float64]) -> dict:
         "confidence": [round(float(value), 3) for value in content.confidence[shown]],
         "columns": columns,
     }
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"

@@ -1,4 +1,4 @@
-"""The page around the sections: one file that needs nothing else."""
+"""The page around the sections, as one self-contained file."""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -63,22 +63,22 @@ def _notes(content: Content) -> Html | None:
     if content.origin.n_rows and content.origin.n_rows > len(content.points):
         notes.append(
             f"The clusters were found on a sample of {len(content.points):,} of"
-            f" {content.origin.n_rows:,} rows. Sizes count all rows; the pictures show the sample."
+            f" {content.origin.n_rows:,} rows. Sizes count all rows; the figures show the sample."
         )
     if not notes:
         return None
     return element(
         "aside",
-        element("h2", "Mind this"),
+        element("h2", "Warnings"),
         element("ul", *(element("li", note) for note in notes)),
     )
 
 
 def _again(content: Content) -> Html:
-    """How to get the same report again."""
+    """How to reproduce the report."""
     facts = [
         *content.origin.facts,
-        ("rows are counted from", str(content.origin.first_row)),
+        ("number of the first row", str(content.origin.first_row)),
         ("versions", ", ".join(_versions())),
     ]
     likelihood = content.clustering.log_likelihood
@@ -87,7 +87,7 @@ def _again(content: Content) -> Html:
     listed = [join(element("dt", name), element("dd", value)) for name, value in facts]
     return element(
         "section",
-        element("h2", "Do it again"),
+        element("h2", "Reproduce this report"),
         element("pre", element("code", content.origin.command)),
         element("dl", *listed),
         class_="again",

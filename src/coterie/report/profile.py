@@ -1,4 +1,4 @@
-"""What sets a cluster apart, and the rows that show it best."""
+"""What distinguishes a cluster, and its most typical rows."""
 
 from typing import NamedTuple
 
@@ -7,15 +7,15 @@ from numpy.typing import NDArray
 
 from coterie.report.plane import Numbers, spread, standardised
 
-SMALLEST_SPREAD = 0.05  # of a column's own: a narrower cluster is as good as a single value
+SMALLEST_SPREAD = 0.05  # of the column's spread: narrower clusters count as a single value
 NOTABLE = 1.5
 
 
 class Difference(NamedTuple):
-    """A column in which a cluster differs: how much, and the medians inside and elsewhere.
+    """A column in which a cluster differs: its score, and the medians inside and elsewhere.
 
-    score: how far the rows elsewhere lie from the cluster's median, in units of how far its own
-    rows do; both are medians, so a few rows decide nothing, and 1 is no difference.
+    score: the median distance of other rows from the cluster's median, divided by that of its own
+    rows; robust to outliers, and 1 for no difference.
     """
 
     column: int
@@ -75,12 +75,12 @@ def differences(
 def typical_rows(
     points: Numbers, members: NDArray[np.intp], confidence: Numbers
 ) -> NDArray[np.intp]:
-    """Members (m,) of points (n, d) from the most typical on: sure ones, nearest to the middle."""
+    """Members (m,) of points (n, d), most typical first: confident and near the median."""
     distance = (np.clip(standardised(points[members]), -10, 10) ** 2).sum(axis=1)
     unsure = confidence[members] < np.median(confidence[members])
     return members[np.lexsort((distance, unsure))]
 
 
 def least_certain(confidence: Numbers, n_rows: int = 10) -> NDArray[np.intp]:
-    """The rows of the lowest confidence, lowest first."""
+    """The rows with the lowest confidence, lowest first."""
     return np.argsort(confidence, kind="stable")[:n_rows]

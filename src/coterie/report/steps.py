@@ -1,4 +1,4 @@
-"""How the clusters were found: one small picture a step."""
+"""How the clusters were found: one panel per step."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ ON_OFFER = "#9AA3AE"
 
 
 def steps_section(content: Content) -> Html:
-    """The steps in their order, and what came of them."""
+    """The steps in order, and the outcome."""
     steps = content.clustering.steps
     drawn = _drawn(content)
     pixels = frame_of(content.plane.places, WIDTH, HEIGHT, 8)(content.plane.places)[drawn]
@@ -27,22 +27,21 @@ def steps_section(content: Content) -> Html:
         _panel(content, number, pixels, rows) for number in range(len(steps)) if number in telling
     ]
     figures.append(_outcome(content, pixels, rows))
-    said = (
-        "The network takes one cluster after another: in each picture the points that join stand"
-        " out, those still on offer are dark grey and those taken before are light."
+    words = (
+        "The network finds one cluster after another. In each panel the points that join it are"
+        " coloured, the remaining points are dark grey and those of earlier clusters light grey."
     )
     if len(steps) > MAX_PANELS:
-        said += f" Shown are the {MAX_PANELS} largest of {len(steps)} steps."
+        words += f" The panels show the {MAX_PANELS} largest of {len(steps)} steps."
     if _was_revised(content):
-        said += (
+        words += (
             f" The {_count(len(steps), 'proposal')} became"
-            f" {_count(content.clustering.n_clusters, 'cluster')} when they were weighed against"
-            " each other."
+            f" {_count(content.clustering.n_clusters, 'cluster')} by consolidation or constraints."
         )
     return element(
         "section",
-        element("h2", "How they were found"),
-        element("p", said, class_="lead"),
+        element("h2", "How the clusters were found"),
+        element("p", words, class_="lead"),
         element("div", *figures, class_="steps"),
     )
 
@@ -64,7 +63,7 @@ def _panel(
         role="img",
         aria_label=f"step {number + 1}",
     )
-    words = f"takes {len(step.claimed):,} of {len(step.offered):,}, {sure:.0%} sure"
+    words = f"takes {len(step.claimed):,} of {len(step.offered):,}, confidence {sure:.0%}"
     return _figure(drawing, f"Step {number + 1}", words)
 
 
@@ -88,7 +87,7 @@ def _figure(drawing: Html, name: str, words: str) -> Html:
 
 
 def _drawn(content: Content) -> NDArray[np.intp]:
-    """Which of the points on the map are drawn here: of many, an even choice."""
+    """Which points of the map are drawn here; if there are many, a random sample."""
     context = content.clustering.steps[0].offered
     inside = np.flatnonzero(np.isin(content.shown, context))
     if len(inside) <= MAX_POINTS:
@@ -97,7 +96,7 @@ def _drawn(content: Content) -> NDArray[np.intp]:
 
 
 def _was_revised(content: Content) -> bool:
-    """Whether the clusters are others than the steps claimed."""
+    """Whether the number of clusters differs from the number of steps."""
     steps = content.clustering.steps
     return len(steps) != content.clustering.n_clusters
 

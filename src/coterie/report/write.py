@@ -1,4 +1,4 @@
-"""From a fitted model to the file of its report."""
+"""Write the report of a fitted model."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,10 +21,10 @@ def write_report(
     details: Mapping[str, Sequence[Any]] | None = None,
     title: str = "X",
 ) -> Path:
-    """Write a report on a fitted model and the rows X (n, d) it was fitted on.
+    """Write a report on a fitted model and its fitted rows X (n, d).
 
-    names: of the d columns, by default those of a data frame; details: further columns of n cells
-    to show with a row, such as what it is called; title: what the data are called.
+    names: of the d columns, by default those of a data frame; details: additional columns of n
+    cells to show with a row, such as its name; title: name of the data.
     """
     points, called = _numbers(model, X)
     n_rows = len(model.labels_)
@@ -51,7 +51,7 @@ def write_report(
 
 
 def save(content: Content, path: Path | str) -> Path:
-    """Write the page of a content; the file is there as a whole or not at all."""
+    """Render a content and write the page atomically."""
     path = Path(path)
     page = render(content)
     with replacing(path) as part:
@@ -60,15 +60,15 @@ def save(content: Content, path: Path | str) -> Path:
 
 
 def as_read(model: Any, points: np.ndarray) -> np.ndarray | None:
-    """The points as the model's network read them, where the model tells."""
-    columns = getattr(model, "_columns", None)
-    return None if columns is None else columns(points)
+    """The points in the frame of the model's network, if it has one."""
+    fitted = getattr(model, "fitted_", None)
+    return None if fitted is None else fitted.frame(points)
 
 
 def _numbers(model: Any, X: Any) -> tuple[np.ndarray, Sequence[str]]:
-    """The rows of X as numbers (n, d), as the fit took them, and what the d columns are called."""
+    """The rows of X as numbers (n, d), encoded as in fit, and the names of the d columns."""
     encoding = getattr(model, "_encoding", None)
-    if encoding is not None:  # of a data frame, whose categories became columns
+    if encoding is not None:  # a data frame, whose categories became columns
         return np.asarray(encoding(X)[0], dtype=np.float64), encoding.names
     points = np.asarray(X, dtype=np.float64)
     points = points[:, None] if points.ndim == 1 else points

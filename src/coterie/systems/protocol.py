@@ -1,33 +1,45 @@
-"""What a system offers: the sequential contract, and the states that pass through it."""
+"""The contracts of a system, and the states that pass through its loop.
+
+A system either finds clusters one after another (`Sequential`) or answers at once (`Direct`). What
+it may bring to its own training beside a loss, `learning.py` says.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import torch
 from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
-from coterie.functional.em import Gaussians
+from coterie.densities.protocol import Density
 from coterie.functional.reduce import any_point
+from coterie.systems.traits import Traits
+
+MOST_CLUSTERS = 64  # the step limit of systems that find a new cluster in every step
 
 
 @dataclass(frozen=True)
 class Commit:
     """What one step decides for each of B sets: some points join a cluster.
 
-    joined: (B, N) bool, the points that join; never one that was assigned before.
-    membership_logits: (B, N), the network's belief; -inf for points that were assigned before.
+    joined: (B, N) bool, the points that join, one or many; never one that was assigned before.
+    membership_logits: (B, N), the network's logits; -inf for points that were assigned before.
     memory: the reductions of the step, each (B, ...); with them the step can be replayed.
-    gaussian: mean and log_scale (B, 1, D) of the cluster where the system has such a density.
-    encoded: what the next step may use again.
+    cluster: (B,) int64, the cluster that the points join, numbered from zero in order of
+    appearance; None for a new cluster in every step.
+    log_probability: (B,), of the decision where it was drawn at random, else None.
+    density: the density of the cluster, where the system has one.
+    encoded: what the next step may reuse.
     """
 
     joined: Tensor
     membership_logits: Tensor
     memory: tuple[Tensor, ...]
-    gaussian: Gaussians | None = None
+    cluster: Tensor | None = None
+    log_probability: Tensor | None = None
+    density: Density | None = None
     encoded: Any = None
 
 
@@ -51,40 +63,82 @@ class State:
         return State(self.batch, remaining, commits, commit.encoded)
 
     def with_points(self) -> tuple[Commit, ...]:
-        """The commits that some point joined; a GPU is waited for once."""
+        """The commits that some point joined; a GPU is synchronised once."""
         if not self.commits:
             return ()
         joined = torch.stack([commit.joined.any() for commit in self.commits]).tolist()
         return tuple(compress(self.commits, joined))
 
 
-class Sequential(Protocol):
-    """A system that finds clusters one after another."""
+@dataclass(frozen=True)
+class Memberships:
+    """The answer of a direct system for B sets of N points.
+
+    log_probabilities: (B, N, K), of each cluster for each point; clusters that a set does not have
+    are -inf. memory: what `Direct.read` needs to label further points.
+    """
+
+    log_probabilities: Tensor
+    memory: tuple[Tensor, ...] = ()
+
+
+class System(Protocol):
+    """What every system has.
+
+    An attribute `item_encoder` (`encoders/protocol.py`) is optional: it turns items, such as
+    images, into the vectors that the system reads.
+    """
 
     name: ClassVar[str]
-    regions: ClassVar[tuple[str, ...]]  # the methods that are worth compiling in training
 
     @property
-    def config(self) -> Any:
-        """The frozen dataclass the network was built from."""
+    def traits(self) -> Traits:
+        """What the rest of the package may know of it."""
+
+    @property
+    def regions(self) -> tuple[tuple[Any, str], ...]:
+        """The methods worth compiling in training, each by its owner and its name."""
 
     def double(self) -> Self:
         """The system itself, its weights now in float64 (as nn.Module has it)."""
 
+    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Any:
+        """The training loss of a labelled batch, a scalar or a `Learnt`."""
+
+
+@runtime_checkable
+class Sequential(System, Protocol):
+    """A system that finds clusters one after another.
+
+    A method `accelerated()` is optional: it gives an equivalent with faster steps, which the loop
+    uses unless it is told not to.
+    """
+
     def start(self, batch: SetBatch) -> State:
         """The state before the first step."""
 
+    def step_limit(self, batch: SetBatch) -> int:
+        """After how many steps the loop stops, finished or not."""
+
     def step(self, state: State, generator: Generator | None = None) -> Commit:
-        """The next cluster of every set."""
+        """The next cluster, or the next point, of every set."""
 
     def finished(self, state: State) -> Tensor:
         """(B,) bool: the sets in which nothing is left to find."""
 
     def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
-        """Membership logits of any points (B, M, D) in K steps that were taken: (B, M, K)."""
+        """Membership logits of any points (B, M, D) in S steps that were taken: (B, M, S)."""
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
-        """The training loss of a labelled batch, a scalar."""
+
+@runtime_checkable
+class Direct(System, Protocol):
+    """A system that gives all memberships of a set at once."""
+
+    def cluster(self, batch: SetBatch, generator: Generator | None = None) -> Memberships:
+        """The clusters of every set."""
+
+    def read(self, points: Tensor, memory: tuple[Tensor, ...]) -> Tensor:
+        """Log-probabilities of any points (B, M, D) under an answer's memory: (B, M, K)."""
 
 
 def nothing_left(state: State) -> Tensor:
@@ -100,11 +154,20 @@ def everything_remains(batch: SetBatch) -> State:
     return State(batch, batch.mask)
 
 
+def cluster_numbers(commits: Sequence[Commit]) -> Tensor:
+    """The cluster that each of S steps served in the first set, numbered without gaps: (S,)."""
+    named = [commit.cluster[0] for commit in commits if commit.cluster is not None]
+    if len(named) < len(commits):
+        return torch.arange(len(commits), device=commits[0].joined.device)
+    return torch.stack(named).unique(return_inverse=True)[1]
+
+
 def claimed_labels(commits: Sequence[Commit]) -> Tensor:
-    """Which step claimed each point, -1 for points that are left over: (B, N)."""
+    """Which cluster claimed each point, -1 for points that are left over: (B, N)."""
     labels = torch.full(commits[0].joined.shape, -1, device=commits[0].joined.device)
     for number, commit in enumerate(commits):
-        labels = torch.where(commit.joined, number, labels)
+        cluster = number if commit.cluster is None else commit.cluster[:, None]
+        labels = torch.where(commit.joined, cluster, labels)
     return labels
 
 

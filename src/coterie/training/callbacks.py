@@ -1,11 +1,12 @@
-"""What steers and watches a training run: schedule, checkpoints, log, validation, progress bar.
+"""Callbacks of a training run: schedule, checkpoints, log, validation, progress bar.
 
-A callback has any of `before_step(step, optimizer)`, `on_step(progress)` and `on_end(system)`.
+A callback defines any of `before_step(step, optimizers)`, `on_step(progress)` and `on_end(system)`.
 """
 
 import json
 import math
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,61 +23,68 @@ from rich.progress import Progress as RichProgress
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from coterie.inference.loop import find_clusters
+from coterie.inference.loop import find_labels
 from coterie.metrics import ari, k_error
-from coterie.systems.protocol import claimed_labels
 from coterie.training.checkpoint import save_checkpoint
 from coterie.training.recipe import Prior, Recipe, TrainingConfig
 
 
 class Progress(NamedTuple):
-    """What callbacks hear of after a step: loss is a scalar on the device, not yet fetched."""
+    """The state passed to callbacks after a step: loss is a scalar on the device."""
 
     step: int
     steps: int
     loss: Tensor
     system: nn.Module
-    optimizer: Optimizer
+    optimizers: Sequence[Optimizer]
     rank: int = 0
 
     @property
     def learning_rate(self) -> float:
-        """The rate of the step that was taken."""
-        return float(self.optimizer.param_groups[0]["lr"])
+        """The learning rate of the first optimizer in this step."""
+        return float(self.optimizers[0].param_groups[0]["lr"])
 
 
 def require_finite(system: nn.Module, step: int) -> None:
-    """Raise where training went astray, before anything good is overwritten."""
+    """Raise if training diverged, before a good state is overwritten."""
     for name, value in system.named_parameters():
         if not bool(value.isfinite().all()):
             raise FloatingPointError(f"{name} is not finite after {step} steps")
 
 
 class Schedule:
-    """Linear warm-up, then a cosine down to final_share of the peak."""
+    """Linear warm-up, then a cosine down to final_share of the peak, or falls at given steps.
+
+    The rate of each group of weights is scaled alike, from the one it was made with.
+    """
 
     def __init__(self, config: TrainingConfig) -> None:
         self.config = config
 
-    def before_step(self, step: int, optimizer: Optimizer) -> None:
-        for group in optimizer.param_groups:
-            if isinstance(group["lr"], Tensor):  # in place: a recorded step reads it there
-                group["lr"].fill_(self.rate(step))
+    def before_step(self, step: int, optimizers: Sequence[Optimizer]) -> None:
+        rate, peak = self.rate(step), self.config.learning_rate
+        for group in (group for optimizer in optimizers for group in optimizer.param_groups):
+            own = rate * (group.get("initial_lr", peak) / peak)
+            if isinstance(group["lr"], Tensor):  # in place, because a captured step reads it
+                group["lr"].fill_(own)
             else:
-                group["lr"] = self.rate(step)
+                group["lr"] = own
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, counted from zero."""
         config = self.config
         if step < config.warmup:
             return config.learning_rate * (step + 1) / config.warmup
+        if config.falls:
+            fallen = sum(step >= fall for fall in config.falls)
+            return config.learning_rate * config.fall**fallen
         progress = (step - config.warmup) / max(1, config.steps - config.warmup)
         cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
         return config.learning_rate * (config.final_share + (1 - config.final_share) * cosine)
 
 
 class Checkpoints:
-    """The training state on disk every few steps, written by the first of several devices."""
+    """Save the training state every few steps, on the first of several devices."""
 
     def __init__(self, path: Path, recipe: Recipe) -> None:
         self.path, self.recipe = path, recipe
@@ -88,19 +96,19 @@ class Checkpoints:
             self.save(progress)
 
     def save(self, progress: Progress) -> None:
-        """Write the state after a step, if there is sense in it."""
+        """Save the state after a step, if it is finite."""
         require_finite(progress.system, progress.step)
         save_checkpoint(
             self.path,
             progress.system,
-            progress.optimizer,
+            progress.optimizers,
             step=progress.step,
             recipe=self.recipe.describe(),
         )
 
 
 class Validation:
-    """ARI and k-MAE of the network's own clusters on fresh sets, a JSON object a line."""
+    """ARI and k-MAE of the network's own clusters on held-out sets, one JSON object per line."""
 
     def __init__(
         self, path: Path, prior: Prior, *, every: int = 1000, n_sets: int = 32, seed: int = 2**40
@@ -112,14 +120,16 @@ class Validation:
         if progress.rank == 0 and (
             progress.step % self.every == 0 or progress.step == progress.steps
         ):
-            _append(self.path, {"step": progress.step, **self.scores(progress.system)})
+            append_line(self.path, {"step": progress.step, **self.scores(progress.system)})
 
     def scores(self, system: Any) -> dict[str, float]:
-        """Mean scores over the sets; points that are left over count as one cluster."""
+        """Mean scores over the sets; left-over points count as one cluster."""
         device = next(system.parameters()).device
-        with torch.compiler.set_stance("force_eager"):  # sets shrink: nothing compiled would fit
-            state = find_clusters(system, self.batch.to(device))
-        found = claimed_labels(state.commits).cpu()
+        with torch.compiler.set_stance(
+            "force_eager"
+        ):  # shapes change, so compiled code would not fit
+            generator = torch.Generator(device).manual_seed(0)
+            found = find_labels(system, self.batch.to(device), generator=generator).cpu()
         assert self.batch.labels is not None
         pairs = [
             (truth[mask], labels[mask])
@@ -132,9 +142,9 @@ class Validation:
 
 
 class JsonLog:
-    """One JSON object a line: step, mean loss since the last line, learning rate, seconds.
+    """One JSON object per line: step, mean loss since the last line, learning rate, seconds.
 
-    A resumed run appends; lines of steps that are taken again stand twice, the later one counts.
+    A resumed run appends; for repeated steps the later line counts.
     """
 
     def __init__(self, path: Path, every: int = 50) -> None:
@@ -156,11 +166,11 @@ class JsonLog:
             "learning_rate": progress.learning_rate,
             "seconds": round(time.monotonic() - self._began, 3),
         }
-        _append(self.path, line)
+        append_line(self.path, line)
 
 
 class ProgressBar:
-    """Steps done, loss and time left, on a terminal; silent elsewhere."""
+    """Steps, loss and time remaining, if the output is a terminal."""
 
     def __init__(self, console: Console, every: int = 10) -> None:
         self.every = every
@@ -190,7 +200,8 @@ class ProgressBar:
         self._bar.stop()
 
 
-def _append(path: Path, line: dict[str, Any]) -> None:
+def append_line(path: Path, line: dict[str, Any]) -> None:
+    """Add a JSON object to a file of one a line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         file.write(json.dumps(line) + "\n")

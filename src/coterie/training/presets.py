@@ -1,4 +1,4 @@
-"""The recipes behind the shipped models, and the studies that chose them."""
+"""The recipes of the shipped models, and two for training on a CPU."""
 
 from dataclasses import replace
 
@@ -6,9 +6,7 @@ from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.data.priors.universal import Universal
 from coterie.data.priors.warped import WarpedGaussians
 from coterie.training.recipe import Recipe, TrainingConfig
-from coterie.training.studies import RECIPES as AMCP_STUDIES
 from coterie.training.universal import AMCP_UNIVERSAL, AMCP_UNIVERSAL_SMALL
-from coterie.training.universal import STUDIES as UNIVERSAL_STUDIES
 
 DAC_MOG2D = Recipe(
     name="dac-mog2d",
@@ -90,31 +88,10 @@ AMCP_TUNED = replace(
     kept=0.5,
 )
 
-# What was tried for dac-mog2d on a fifth of its sets; the card has the results.
-DAC_STUDY = replace(
-    DAC_MOG2D,
-    name="study-dac",
-    training=TrainingConfig(steps=5_000, sets_per_step=64, compile=True),
-)
-
-
-def _study(name: str, **settings: int) -> Recipe:
-    return replace(DAC_STUDY, name=f"study-dac-{name}", settings={**DAC_STUDY.settings, **settings})
-
-
 PRESETS: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         DAC_MOG2D,
-        replace(DAC_MOG2D, name="dac-mog2d-partly", partly_filtered=0.5),
-        DAC_STUDY,
-        _study("wide", width=256),
-        _study("deep", encoder_blocks=3, decoder_blocks=3),
-        replace(
-            DAC_STUDY,
-            name="study-dac-rate",
-            training=replace(DAC_STUDY.training, learning_rate=1e-3),
-        ),
         AMCP_SMALL,
         AMCP_MOG2D,
         AMCP_MOG2D_WIDE,
@@ -122,8 +99,6 @@ PRESETS: dict[str, Recipe] = {
         AMCP_UNIVERSAL,
         AMCP_UNIVERSAL_SMALL,
         AMCP_TUNED,
-        *AMCP_STUDIES,
-        *UNIVERSAL_STUDIES,
     )
 }
 

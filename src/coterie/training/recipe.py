@@ -4,23 +4,32 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from torch import Generator
+from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.data.episodes import drop_clusters
 from coterie.data.folder import LabelledFolder
-from coterie.frames.plain import Scaling
+from coterie.frames.protocol import FrameKind
 from coterie.weights.catalogue import find
 from coterie.weights.format import CONTEXT_SIZE, Card, load_card
 
 
-class Prior(Protocol):
-    """A distribution over labelled sets (a frozen dataclass)."""
+class Source(Protocol):
+    """Where the sets of a training run come from (a frozen dataclass).
 
-    k_max: int
+    A source that goes through a collection in epochs also has `steps_per_epoch: int`, and its
+    `sample` takes a third argument `clock`: a scalar int64 tensor on the generator's device, the
+    number of the step counted from zero. It is a tensor because a captured step reads it there.
+    """
 
     def sample(self, n_sets: int, generator: Generator) -> SetBatch:
-        """A batch of labelled sets on the generator's device."""
+        """A batch of sets on the generator's device; labels are optional."""
+
+
+class Prior(Source, Protocol):
+    """A distribution over labelled sets of vectors, of k_max clusters at most."""
+
+    k_max: int
 
 
 @dataclass(frozen=True)
@@ -33,12 +42,14 @@ class TrainingConfig:
     warmup: int = 500
     final_share: float = 0.01
     betas: tuple[float, float] = (0.9, 0.99)
-    clip: float = 1.0
+    clip: float | None = 1.0  # the norm of each optimizer's gradients; None: as they are
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
     compile: bool = False  # on a GPU; on a CPU it takes minutes and gains little
     capture: bool = False  # on one GPU: a step becomes a CUDA graph, replayed without launches
     seed: int = 0
     checkpoint_every: int = 1000
+    falls: tuple[int, ...] = ()  # steps at which the rate falls; none: the cosine
+    fall: float = 0.1
 
 
 @dataclass(frozen=True)
@@ -47,8 +58,8 @@ class Recipe:
 
     partly_filtered: how many of the sets have lost some of their clusters, as after some steps;
     stray_points: up to which share of the points of a lost cluster stays behind;
-    scaling: how the columns of a table are to become those that the prior draws (`fit_columns`);
-    context_size: how many points of a set the trained network is to look at, if it is not told;
+    frame: how a table becomes what the prior draws (`Traits`);
+    context_size: on how many points of a set the trained network finds clusters, by default;
     start_from: the weights that training starts from, a shipped model or a file; kept: how much of
     them stays in the weights that come out, a mean of both: what was known is not forgotten for
     what is taught.
@@ -57,17 +68,24 @@ class Recipe:
     name: str
     system: str
     settings: dict[str, Any]
-    prior: Any  # a Prior; a field of a Protocol type would hide that it is a dataclass
+    prior: Any  # a Source; a field of a Protocol type would hide that it is a dataclass
     training: TrainingConfig = TrainingConfig()
     partly_filtered: float = 0.0
     stray_points: float = 0.0
     trained_on: str = ""
-    scaling: Scaling = "none"
+    frame: FrameKind = "plain"
     context_size: int = CONTEXT_SIZE
     start_from: str = ""
     kept: float = 0.0
 
     def __post_init__(self) -> None:
+        if not self.draws_labelled_sets:
+            if self.partly_filtered:
+                raise ValueError(
+                    f"recipe {self.name!r}: only labelled sets of up to k_max clusters can lose"
+                    " clusters, and its source draws no such sets"
+                )
+            return
         known = self.settings.get("k_max", self.prior.k_max)
         if known != self.prior.k_max:
             raise ValueError(
@@ -75,16 +93,32 @@ class Recipe:
                 f" {self.prior.k_max}"
             )
 
+    @property
+    def draws_labelled_sets(self) -> bool:
+        """Whether the source is a `Prior`: it says how many clusters its sets have at most."""
+        return hasattr(self.prior, "k_max")
+
+    @property
+    def steps_per_epoch(self) -> int | None:
+        """How many steps go once through the source; None where it has no end."""
+        return getattr(self.prior, "steps_per_epoch", None)
+
     def on_tables(self, prior: LabelledFolder, name: str, start_from: str = "") -> "Recipe":
         """The same network and training on somebody's own sets; or the network of some weights."""
-        settings = {**self.settings, "columns": prior.columns, "k_max": prior.k_max}
+        settings = {
+            **self.settings,
+            "columns": prior.columns,
+            "k_max": prior.k_max,
+            "cluster_scale": prior.cluster_scale(),
+        }
         context_size = self.context_size
         shown, start_from = prior.k_max, start_from or self.start_from
         if start_from:
             card = self._card_of(start_from)
             settings, context_size = card.settings, card.context_size
-            shown = min(shown, settings["k_max"])
-            prior = replace(prior, columns=settings["columns"], k_max=settings["k_max"])
+            k_max = card.traits.k_max or prior.k_max
+            shown = min(shown, k_max)
+            prior = replace(prior, columns=card.traits.columns, k_max=k_max)
         return replace(
             self,
             name=name,
@@ -93,7 +127,7 @@ class Recipe:
             start_from=start_from,
             trained_on=f"sets of {Path(prior.folder).name}: up to {shown} clusters,"
             f" {prior.n_max:,} points, {prior.columns} columns",
-            scaling="robust",
+            frame="standard",
             context_size=context_size,
         )
 
@@ -112,11 +146,14 @@ class Recipe:
         for later in ("start_from", "kept"):  # a run from before there were such fields can go on
             if not fields[later]:
                 del fields[later]
+        if not self.training.falls:
+            del fields["training"]["falls"], fields["training"]["fall"]
         return {**fields, "prior": {"name": type(self.prior).__name__, **asdict(self.prior)}}
 
-    def sample(self, generator: Generator) -> SetBatch:
-        """What the network is shown in one step."""
-        batch = self.prior.sample(self.training.sets_per_step, generator)
+    def sample(self, generator: Generator, clock: Tensor | None = None) -> SetBatch:
+        """What the network is shown in one step, whose number is on the clock."""
+        epochs = () if self.steps_per_epoch is None else (clock,)
+        batch = self.prior.sample(self.training.sets_per_step, generator, *epochs)
         if self.partly_filtered:
             batch = drop_clusters(
                 batch,

@@ -11,6 +11,7 @@ import torch
 from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
+from coterie.systems.learning import Learnt
 
 WARM_UP_CALLS = 4  # enough for the optimiser and compiled kernels to find their memory
 
@@ -25,7 +26,7 @@ class Recording:
     def __init__(
         self,
         draw: Callable[[], SetBatch],
-        learn: Callable[[SetBatch], Tensor],
+        learn: Callable[[SetBatch], Learnt],
         generators: Sequence[Generator],
     ) -> None:
         self.draw, self.learn, self.generators = draw, learn, generators
@@ -33,14 +34,17 @@ class Recording:
         self.graph: torch.cuda.CUDAGraph | None = None
         self.beside = torch.cuda.Stream()
         self.calls = 0
-        self.loss = torch.empty(())
+        self.learnt = Learnt(torch.empty(()))
 
     def begin(self) -> None:
         """Draw the first batch."""
         self.batch = self.draw()
 
-    def replay(self) -> Tensor:
-        """Learn from the batch at hand and draw the next: the loss of the step."""
+    def replay(self) -> Learnt:
+        """Learn from the batch at hand and draw the next.
+
+        What the loss left for `after_step` lies in the graph's memory until the next replay.
+        """
         self.calls += 1
         if self.calls <= WARM_UP_CALLS:
             # On a stream of its own, as the recording will be.
@@ -49,7 +53,7 @@ class Recording:
             with torch.cuda.stream(aside):
                 self._step()
             torch.cuda.current_stream().wait_stream(aside)
-            return self.loss
+            return self.learnt
         if self.graph is None:
             self.graph = torch.cuda.CUDAGraph()
             for generator in self.generators:
@@ -57,7 +61,7 @@ class Recording:
             with torch.cuda.graph(self.graph):
                 self._step()
         self.graph.replay()
-        return self.loss.clone()
+        return self.learnt._replace(loss=self.learnt.loss.clone())
 
     def _step(self) -> None:
         assert self.batch is not None
@@ -65,7 +69,7 @@ class Recording:
         self.beside.wait_stream(here)
         with torch.cuda.stream(self.beside):
             following = self.draw()
-        self.loss = self.learn(self.batch)
+        self.learnt = self.learn(self.batch)
         here.wait_stream(self.beside)
         for old, new in zip(_tensors(self.batch), _tensors(following), strict=True):
             old.copy_(new)

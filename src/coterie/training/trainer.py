@@ -3,6 +3,7 @@
 Every random number of a step comes from generators seeded by (seed, step, rank), one for the sets
 and one for what is asked about them, so a run that was killed and resumed takes the same steps as
 one that was not, and the sets of the next step can be drawn while the network learns from these.
+What a system may bring to it, such as optimizers and hooks, is in `systems/learning.py`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,9 +20,11 @@ from coterie.data.batch import SetBatch
 from coterie.functional.fusing import fusing
 from coterie.ood.size import sizes_of
 from coterie.ood.texture import texture_limits
-from coterie.systems.registry import build
+from coterie.systems.learning import Learnt
+from coterie.systems.registry import build, settings_of
 from coterie.training.callbacks import Checkpoints, Progress, Schedule, require_finite
 from coterie.training.checkpoint import load_checkpoint
+from coterie.training.optimizers import make_optimizers
 from coterie.training.recipe import Recipe
 from coterie.training.recording import Recording
 from coterie.weights.catalogue import find
@@ -50,67 +53,72 @@ def train(
     fabric.launch()
     on_gpu = fabric.device.type == "cuda"
     capture = config.capture and on_gpu and devices == 1
-    system = _fresh_system(recipe)
+    system = _fresh_system(recipe).to(fabric.device)
     objective = _Objective(system, mixed=config.precision == "bf16-mixed")
-    rate = torch.tensor(config.learning_rate, device=fabric.device)  # read by a recorded step
-    optimizer = torch.optim.Adam(
-        system.parameters(),
-        rate if capture else config.learning_rate,
-        betas=config.betas,
-        fused=on_gpu,
-        capturable=capture,
+    objective, *optimizers = fabric.setup(
+        objective, *make_optimizers(system, config, capture=capture)
     )
-    objective, optimizer = fabric.setup(objective, optimizer)
     sets, questions = (torch.Generator(fabric.device) for _ in range(2))
+    clock = torch.zeros((), dtype=torch.int64, device=fabric.device)
 
-    def learn(batch: SetBatch) -> Tensor:
-        loss: Tensor = objective(batch.points, batch.mask, batch.labels, questions)
-        optimizer.zero_grad()
-        fabric.backward(loss)
-        fabric.clip_gradients(
-            objective, optimizer, max_norm=config.clip, error_if_nonfinite=not capture
-        )
-        optimizer.step()
-        return loss.detach()
+    def learn(batch: SetBatch) -> Learnt:
+        learnt: Learnt = objective(batch.points, batch.mask, batch.labels, questions)
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        fabric.backward(learnt.loss)
+        for optimizer in optimizers:
+            if config.clip is not None:
+                fabric.clip_gradients(
+                    objective, optimizer, max_norm=config.clip, error_if_nonfinite=not capture
+                )
+            optimizer.step()
+        return learnt._replace(loss=learnt.loss.detach())
 
     def seed(generator: Generator, step: int) -> None:
         generator.manual_seed(step_seed(config.seed, step, fabric.global_rank))
 
+    def next_sets(step: int) -> None:
+        seed(sets, step)
+        clock.fill_(step)
+
     def draw() -> SetBatch:
-        return recipe.sample(sets)
+        return recipe.sample(sets, clock)
 
     recording = Recording(draw, learn, (sets, questions)) if capture else None
 
-    def update(step: int) -> Tensor:
+    def update(step: int) -> Learnt:
         seed(questions, ~step)
         if recording is None:
-            seed(sets, step)
+            next_sets(step)
             return learn(draw())
         if recording.batch is None:
-            seed(sets, step)
+            next_sets(step)
             recording.begin()
-        seed(sets, step + 1)
+        next_sets(step + 1)
         return recording.replay()
 
-    first = _resume(folder / CHECKPOINT, recipe, system, optimizer) if resume else 0
+    first = _resume(folder / CHECKPOINT, recipe, system, optimizers) if resume else 0
     objective.train()
-    with _fast_kernels(fabric.device), _compiled(system, config.compile and on_gpu):
+    with fast_kernels(fabric.device), _compiled(system, config.compile and on_gpu):
         for step in range(first, config.steps):
-            fabric.call("before_step", step, optimizer)
-            loss = update(step)
-            progress = Progress(step + 1, config.steps, loss, system, optimizer, fabric.global_rank)
+            fabric.call("before_step", step, optimizers)
+            learnt = update(step)
+            _call_hooks(system, step, learnt.kept, recipe.steps_per_epoch)
+            progress = Progress(
+                step + 1, config.steps, learnt.loss, system, optimizers, fabric.global_rank
+            )
             fabric.call("on_step", progress)
     system.eval()
     require_finite(system, config.steps)
     _keep(recipe, system)
+    judged = recipe.draws_labelled_sets  # other sources have no sets to compare a table with
     if fabric.is_global_zero:
         card = make_card(
             system,
             trained_on=recipe.trained_on,
-            scaling=recipe.scaling,
             context_size=recipe.context_size,
-            sizes=sizes_of(recipe.prior) if recipe.scaling == "none" else None,
-            texture=texture_limits(recipe.prior) if recipe.scaling == "robust" else None,
+            sizes=sizes_of(recipe.prior) if judged and recipe.frame == "plain" else None,
+            texture=texture_limits(recipe.prior) if judged and recipe.frame == "standard" else None,
             temperature=_temperature(recipe),
             recipe=recipe.describe(),
         )
@@ -135,19 +143,30 @@ class _Objective(nn.Module):
         super().__init__()
         self.system, self.mixed = system, mixed
 
-    def forward(self, points: Tensor, mask: Tensor, labels: Tensor, generator: Generator) -> Tensor:
+    def forward(
+        self, points: Tensor, mask: Tensor, labels: Tensor | None, generator: Generator
+    ) -> Learnt:
         with torch.autocast(points.device.type, torch.bfloat16, enabled=self.mixed):
-            loss: Tensor = self.system.loss(SetBatch(points, mask, labels), generator)  # type: ignore[operator]
-        return loss
+            learnt: Any = self.system.loss(SetBatch(points, mask, labels), generator)  # type: ignore[operator]
+        return learnt if isinstance(learnt, Learnt) else Learnt(learnt)
+
+
+@torch.no_grad()
+def _call_hooks(system: Any, step: int, kept: Any, steps_per_epoch: int | None) -> None:
+    """The system's own hooks after a step, and after the last one of an epoch."""
+    if hasattr(system, "after_step"):
+        system.after_step(step, kept)
+    if steps_per_epoch and (step + 1) % steps_per_epoch == 0 and hasattr(system, "after_epoch"):
+        system.after_epoch(step // steps_per_epoch)
 
 
 def _fresh_system(recipe: Recipe) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.training.seed)
-        system = build(recipe.system, recipe.settings)
+        system = build(recipe.system, recipe.settings, recipe.frame)
     if recipe.start_from:
         known, card = load_system(find(recipe.start_from))
-        if card.system != recipe.system or known.config != system.config:
+        if card.system != recipe.system or settings_of(known) != settings_of(system):
             raise WeightsError(
                 f"{recipe.start_from} is another network than recipe {recipe.name!r} builds, so its"
                 " training cannot start from it"
@@ -171,15 +190,15 @@ def _temperature(recipe: Recipe) -> float:
     return load_card(find(recipe.start_from)).temperature if recipe.start_from else 1.0
 
 
-def _resume(path: Path, recipe: Recipe, system: nn.Module, optimizer: Any) -> int:
+def _resume(path: Path, recipe: Recipe, system: nn.Module, optimizers: Sequence[Any]) -> int:
     if not path.is_file():
         return 0
-    return load_checkpoint(path, system, optimizer, recipe=recipe.describe())
+    return load_checkpoint(path, system, optimizers, recipe=recipe.describe())
 
 
 @contextmanager
-def _fast_kernels(device: torch.device) -> Iterator[None]:
-    """On a GPU: TF32 matrix products, and attention as two of them; restored afterwards.
+def fast_kernels(device: torch.device) -> Iterator[None]:
+    """On a GPU: TF32 products and convolutions, attention as two products; restored afterwards.
 
     A few slots over a thousand points leave the fused attention kernels idle, and the plain form is
     the faster one (`benchmarks/training_speed.py`). In bfloat16 the flash kernel is faster still.
@@ -190,7 +209,10 @@ def _fast_kernels(device: torch.device) -> Iterator[None]:
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high")
     try:
-        with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
+        with (
+            sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]),
+            torch.backends.cudnn.flags(enabled=True, benchmark=True),  # its default is off
+        ):
             yield
     finally:
         torch.set_float32_matmul_precision(before)
@@ -202,11 +224,12 @@ def _compiled(system: Any, compiled: bool) -> Iterator[None]:
 
     Regions, not the whole loss: a step that is unrolled several times is compiled once.
     """
-    for name in system.regions if compiled else ():
-        setattr(system, name, torch.compile(getattr(system, name)))
+    regions = system.regions if compiled else ()
+    for owner, name in regions:
+        setattr(owner, name, torch.compile(getattr(owner, name)))
     try:
         with fusing(compiled):
             yield
     finally:
-        for name in system.regions if compiled else ():
-            delattr(system, name)
+        for owner, name in regions:
+            delattr(owner, name)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch import nn
 
+from coterie.systems.protocol import Direct, Sequential
 from coterie.weights.devices import require_device
-from coterie.weights.format import Card, WeightsError, load_card, load_system
+from coterie.weights.format import Card, WeightsError, load_card, load_system, load_tensors
 
 FOLDER = Path(__file__).parent
 SUFFIX = ".safetensors"
@@ -39,6 +39,11 @@ def _shipped() -> list[Path]:
     return sorted(FOLDER.glob(f"*{SUFFIX}"), key=lambda path: path.stem)
 
 
+def n_parameters(path: Path) -> int:
+    """How many weights a file holds."""
+    return sum(tensor.numel() for tensor in load_tensors(path)[0].values())
+
+
 def find(weights: str | Path) -> Path:
     """The file behind a shipped model's name or a path."""
     if not isinstance(weights, str | PathLike):
@@ -64,7 +69,7 @@ def open_model(
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
     **changes: Any,
-) -> tuple[nn.Module, Card]:
+) -> tuple[Sequential | Direct, Card]:
     """A trained system and its card, by shipped name or path; shared, so not to be trained.
 
     Changes replace settings of the card, as in `load_system`.
@@ -83,6 +88,6 @@ def _open(
     device: str,
     dtype: torch.dtype,
     changes: tuple[tuple[str, Any], ...],
-) -> tuple[nn.Module, Card]:
+) -> tuple[Sequential | Direct, Card]:
     system, card = load_system(path, **dict(changes))
-    return system.to(device, dtype), card
+    return cast("Sequential | Direct", system.to(device, dtype)), card

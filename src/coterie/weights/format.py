@@ -15,12 +15,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from coterie.frames.plain import Scaling
+from coterie.frames.protocol import FrameKind
 from coterie.ood.size import Span
 from coterie.ood.texture import Texture
 from coterie.systems.registry import build, settings_of
+from coterie.systems.traits import Traits
+from coterie.weights.upgrade import upgrade_header, upgrade_tensor
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 CONTEXT_SIZE = 10_000
 
 
@@ -32,33 +34,22 @@ class WeightsError(ValueError):
 class Card:
     """What a weights file says of itself.
 
-    system, settings: build the network again; trained_on: the prior in words; provenance: preset,
-    seed, steps and the like; scaling: how the network's input is made of a table (`fit_columns`);
-    context_size: how many points at most the clusters are found on, unless somebody wants more;
-    sizes: of the sets in training, where the network reads columns as they are; texture: within
-    which limits nearly all sets of training lie, where every set has a frame of its own;
-    temperature: at which the network's probabilities mean what they say.
+    system, settings: build the network again; traits: what is known of it without building it;
+    trained_on: the prior in words; provenance: preset, seed, steps and the like; context_size: on
+    how many points at most clusters are found, by default; sizes: of the training sets, for the
+    plain frame; texture: the limits within which nearly all training sets lie, for the standard
+    frame; temperature: at which the network's probabilities are calibrated.
     """
 
     system: str
     settings: dict[str, Any]
+    traits: Traits
     trained_on: str = ""
     provenance: dict[str, Any] = field(default_factory=dict)
-    scaling: Scaling = "none"
     context_size: int = CONTEXT_SIZE
     sizes: Span | None = None
     texture: Texture | None = None
     temperature: float = 1.0
-
-    @property
-    def columns(self) -> int:
-        """The width of the input that the network reads."""
-        return int(self.settings["columns"])
-
-    @property
-    def has_density(self) -> bool:
-        """Whether clusters have a place and a scale, so that the likelihood can judge them."""
-        return self.settings.get("density") != "none"
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
@@ -73,7 +64,9 @@ def save_tensors(path: Path, tensors: dict[str, Tensor], header: dict[str, Any])
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read tensors and the JSON header, or say which file is at fault and why."""
     with _opened(path) as (file, header):
-        return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118
+        names = file.keys()
+        tensors = {upgrade_tensor(name, header): file.get_tensor(name) for name in names}
+        return tensors, {**header, "version": FORMAT_VERSION}
 
 
 @contextmanager
@@ -85,7 +78,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
         with safe_open(path, framework="pt") as file:
             header = json.loads((file.metadata() or {}).get("coterie", "null"))
             _check_header(path, header)
-            yield file, header
+            yield file, _upgraded(path, header)
     except (SafetensorError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise WeightsError(f"{path} is damaged or no safetensors file: {error}") from error
 
@@ -98,6 +91,13 @@ def _check_header(path: Path, header: Any) -> None:
             f"{path} has format {header.get('version')!r}, this coterie reads up to"
             f" {FORMAT_VERSION}: it may be newer"
         )
+
+
+def _upgraded(path: Path, header: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return upgrade_header(header)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise WeightsError(f"{path} has no readable card: {error}") from error
 
 
 def save_system(path: Path, system: nn.Module, card: Card) -> None:
@@ -119,7 +119,7 @@ def load_system(path: Path, **changes: Any) -> tuple[nn.Module, Card]:
     tensors, header = load_tensors(path)
     card = _card(path, header)
     try:
-        system = build(card.system, {**card.settings, **changes})
+        system = build(card.system, {**card.settings, **changes}, card.traits.frame)
         system.load_state_dict(tensors)
     except (ValueError, RuntimeError, TypeError) as error:
         wanted = ", ".join(f"{name}={value!r}" for name, value in changes.items())
@@ -132,20 +132,20 @@ def make_card(
     system: Any,
     *,
     trained_on: str = "",
-    scaling: Scaling = "none",
+    frame: FrameKind | None = None,
     context_size: int = CONTEXT_SIZE,
     sizes: Span | None = None,
     texture: Texture | None = None,
     temperature: float = 1.0,
     **provenance: Any,
 ) -> Card:
-    """The card of a system in memory."""
+    """The card of a system in memory; frame: another than the system's own."""
     return Card(
         system.name,
         settings_of(system),
+        system.traits if frame is None else replace(system.traits, frame=frame),
         trained_on,
         dict(provenance),
-        scaling,
         context_size,
         sizes,
         texture,
@@ -156,11 +156,13 @@ def make_card(
 def _card(path: Path, header: dict[str, Any]) -> Card:
     try:
         card = Card(**header["card"])
+        traits: dict[str, Any] = dict(header["card"]["traits"])
         sizes, texture = card.sizes, card.texture
         return replace(
             card,
+            traits=Traits(**{**traits, "item_shape": tuple(traits["item_shape"])}),
             sizes=None if sizes is None else Span(*sizes),
             texture=None if texture is None else Texture(*texture),
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise WeightsError(f"{path} has no readable card: {error}") from error

@@ -81,7 +81,7 @@ def test_the_table_of_an_archive_is_the_only_one_the_usual_one_or_the_one_named(
     both = save(a=POINTS[:, :1], X=POINTS)
     assert ArchiveFile(both, "it").columns == ("x1", "x2")
     assert ArchiveFile(both, "it", "a").columns == ("x1",)
-    with pytest.raises(SourceError, match=r"a \(5, 2\), b \(5, 2\); say which .* --array NAME"):
+    with pytest.raises(SourceError, match=r"a \(5, 2\), b \(5, 2\); choose .* --array NAME"):
         ArchiveFile(save(a=POINTS, b=POINTS), "it")
     with pytest.raises(SourceError, match="no array 'c'"):
         ArchiveFile(both, "it", "c")
@@ -97,8 +97,8 @@ def test_an_archive_with_clusters_already_is_not_overwritten(save, tmp_path):
     ("array", "complaint"),
     [
         (np.zeros((2, 2, 2)), "a table has two dimensions"),
-        (np.array([["a", "b"]]), "not of numbers"),
-        (np.array([[1 + 1j]]), "not of numbers"),
+        (np.array([["a", "b"]]), "not numeric"),
+        (np.array([[1 + 1j]]), "not numeric"),
         (np.zeros((0, 2)), "no rows"),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_damaged_file_is_refused_by_name(tmp_path):
     path = tmp_path / "table.parquet"
     pa.parquet.write_table(TABLE, path)
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(SourceError, match="it is damaged Parquet"):
+    with pytest.raises(SourceError, match="it is a damaged Parquet file"):
         Parquet(path, "it")
 
 

@@ -52,7 +52,7 @@ def test_a_column_without_values_is_left_out(cells):
 def test_nameless_row_numbers_are_left_out_and_named_ones_are_not(cut):
     for name in ("", "__index_level_0__"):
         found, _ = column("5", "6", "7", "8", name=name, cut=cut)
-        assert found.left_out() == LeftOut(name, "row numbers without a name")
+        assert found.left_out() == LeftOut(name, "unnamed row numbers")
     found, _ = column("5", "6", "7", "8", name="number", cut=cut)
     assert found.left_out() is None
     assert found.counts_rows
@@ -91,16 +91,20 @@ def test_choosing_columns(csv):
     assert chosen.reasons == {"b": "not among --columns", "d": "not among --columns"}
     chosen = Choice(exclude=["a"], ids=["b"], truth=["c"]).of(source)
     assert chosen.tried == ("d",)
-    assert chosen.reasons == {"a": "excluded", "b": "names the rows", "c": "holds the true groups"}
+    assert chosen.reasons == {
+        "a": "excluded",
+        "b": "identifies the rows",
+        "c": "holds the true groups",
+    }
 
 
 def test_choices_that_make_no_sense_are_refused(csv):
     source = csv("a,b\n1,2\n")
     with pytest.raises(SourceError, match="no column 'z'; it has 'a', 'b'"):
         Choice(columns=["z"]).of(source)
-    with pytest.raises(SourceError, match="'a' is both asked for and left out"):
+    with pytest.raises(SourceError, match="'a' is both selected and excluded"):
         Choice(columns=["a"], exclude=["a"]).of(source)
-    with pytest.raises(SourceError, match=r"all columns of .* are left out"):
+    with pytest.raises(SourceError, match=r"all columns of .* are excluded"):
         Choice(exclude=["a,b"]).of(source)
 
 

@@ -77,12 +77,12 @@ def test_names_that_stand_there_twice_get_numbers(csv):
         ("\n\n", "is empty"),
         ("x,y\n", "has a header but no rows"),
         ("x,y\n\n\n", "has a header but no rows"),
-        ("1,2\n3,4\n", "starts with numbers; its first row must name the columns"),
+        ("1,2\n3,4\n", "has no header; its first row must name the columns"),
         ("x\n1,2,3\n", "cannot be read as a table: Row #2: Expected 1 columns, got 3"),
         ("x,y\n1,2\n3\n", "cannot be read as a table: Row #3: Expected 2 columns, got 1"),
-        (b"x,y\n1,caf\xe9\n", "is not UTF-8 text; say what it is, as in --encoding latin-1"),
-        (b"caf\xe9,y\n1,2\n", "is not UTF-8 text; say what it is"),
-        (b"\xff\xfex\x00\n\x00", "is UTF-16 text; say --encoding utf-16"),
+        (b"x,y\n1,caf\xe9\n", "is not UTF-8 text; set its encoding, as in --encoding latin-1"),
+        (b"caf\xe9,y\n1,2\n", "is not UTF-8 text; set its encoding"),
+        (b"\xff\xfex\x00\n\x00", "is UTF-16 text; use --encoding utf-16"),
     ],
 )
 def test_what_is_no_table_is_refused_by_name(csv, tmp_path, text, complaint):
@@ -102,7 +102,7 @@ def test_an_encoding_is_read_and_written_back(csv, tmp_path, encoding):
 
 
 def test_an_encoding_that_nobody_knows_is_refused(csv):
-    with pytest.raises(SourceError, match="no encoding is called 'martian'"):
+    with pytest.raises(SourceError, match="unknown encoding 'martian'"):
         csv("x\n1\n", encoding="martian")
 
 

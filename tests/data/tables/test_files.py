@@ -53,11 +53,11 @@ def test_settings_reach_the_text(write):
 @pytest.mark.parametrize(
     ("content", "name", "complaint"),
     [
-        (gzip.compress(b"x\n1\n", mtime=0), "t.csv.gz", "is packed with gzip; unpack it first"),
-        (b"FEA1....", "t.feather", "is of the first version of Feather"),
+        (gzip.compress(b"x\n1\n", mtime=0), "t.csv.gz", "is compressed; decompress it"),
+        (b"FEA1....", "t.feather", "is a Feather file of version 1"),
         (b"%PDF-1.7", "t.csv", "is a PDF document"),
-        (b"x\n1\n", "t.parquet", "does not hold what its ending says"),
-        (b"x\n1\n", "t.npy", "does not hold what its ending says"),
+        (b"x\n1\n", "t.parquet", "is not in the format of its extension"),
+        (b"x\n1\n", "t.npy", "is not in the format of its extension"),
         (b"", "t.csv", "is empty"),
     ],
 )
@@ -80,7 +80,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused(tmp_path):
 
 def test_one_character_separates(write):
     with (
-        pytest.raises(SourceError, match="one character separates"),
+        pytest.raises(SourceError, match="the separator must be one character"),
         opened(write("x\n"), separator="::"),
     ):
         pass

@@ -4,7 +4,7 @@ import pytest
 
 from coterie.data.tables import delimited
 from coterie.data.tables.columns import Choice
-from coterie.data.tables.gaps import fill_gaps, say_filled
+from coterie.data.tables.gaps import fill_gaps, filled_notes
 from coterie.data.tables.survey import read_table
 from coterie.data.tables.table import Filled, LeftOut, SourceError
 from coterie.frames.table_encoding import fit_encoding
@@ -84,4 +84,4 @@ def test_filling_goes_by_name_and_leaves_the_rest():
 
 def test_many_gaps_are_counted_for_people(csv):
     table = read_table(csv("x,y\n" + "1,\n" * 1234 + "1,2\n"))
-    assert say_filled(table) == ("missing values filled with the median: 'y' (1,234 values)",)
+    assert filled_notes(table) == ("missing values filled with the median: 'y' (1,234 values)",)

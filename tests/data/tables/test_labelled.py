@@ -97,7 +97,7 @@ def test_columns_of_the_input_are_not_overwritten(csv, name):
 
 def test_a_target_of_another_format_is_refused(csv):
     source = csv("x\n1\n")
-    with pytest.raises(SourceError, match=r"name it \.csv or \.txt, not out\.parquet"):
+    with pytest.raises(SourceError, match=r"use the extension \.csv or \.txt, not out\.parquet"):
         refuse_other_format(source, Path("out.parquet"))
     for name in ("out.csv", "out.TSV", "out"):
         refuse_other_format(source, Path(name))

@@ -43,7 +43,7 @@ def test_an_infinite_value_is_refused_with_its_place(csv, tmp_path, cell):
 
 
 def test_the_first_of_several_infinite_values_is_named_and_the_rest_counted(csv):
-    with pytest.raises(SourceError, match=r"row 1, .*column 'y'; 2 more like it"):
+    with pytest.raises(SourceError, match=r"row 1, .*column 'y', and 2 more"):
         read_table(csv("x,y\n1,inf\ninf,2\n-inf,\n"))
 
 
@@ -55,20 +55,20 @@ def test_a_column_with_infinite_values_may_be_excluded(csv):
 def test_a_column_that_was_asked_for_must_be_numbers(csv):
     with pytest.raises(SourceError, match="column 'who' has text, 'Ann' in row 1") as info:
         read_table(csv("x,who\n1,Ann\n"), Choice(columns=["who"]))
-    assert "a data frame may have categories" in str(info.value)
+    assert "data frames may have categories" in str(info.value)
 
 
 def test_without_numbers_the_reasons_are_told(csv):
     with pytest.raises(SourceError) as info:
         read_table(csv("x;y\n1;2\n"))
-    assert "has no column of numbers ('x;y': text, '1;2' in row 1)" in str(info.value)
+    assert "has no numeric column ('x;y': text, '1;2' in row 1)" in str(info.value)
     assert "--sep" in str(info.value)
 
 
 def test_nameless_row_numbers_of_a_file_are_left_out(csv):
     table = read_table(csv(",number,x\n0,5,1.5\n1,6,0.5\n2,7,9\n"))
     assert table.names == ("number", "x")
-    assert table.left_out == (LeftOut("", "row numbers without a name"),)
+    assert table.left_out == (LeftOut("", "unnamed row numbers"),)
 
 
 def test_a_nameless_column_of_measurements_is_used(csv):
@@ -78,9 +78,7 @@ def test_a_nameless_column_of_measurements_is_used(csv):
 def test_a_named_column_that_counts_is_used_with_a_note(csv):
     table = read_table(csv("number,x\n5,1.5\n6,0.5\n7,9\n"))
     assert table.names == ("number", "x")
-    assert table.notes == (
-        "column 'number' counts the rows; if it only names them, say --id 'number'",
-    )
+    assert table.notes == ("column 'number' looks like a row number; if it is, use --id 'number'",)
 
 
 def test_a_long_file_is_sampled_in_one_pass(csv, monkeypatch):

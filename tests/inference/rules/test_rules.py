@@ -13,7 +13,7 @@ from coterie.inference.rules.branching import HARDLY, BranchingRule
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.replay import ReplayRule
-from coterie.inference.rules.wrapped import LensRule
+from coterie.inference.rules.wrapped import FramedRule
 from coterie.inference.second_look import Look
 
 
@@ -48,29 +48,29 @@ def branching_rule(shipped_dac, points):
 
 
 @pytest.fixture(scope="module")
-def lens_rule(mixture_rule):
-    return LensRule(mixture_rule, shrunk)
+def framed_rule(mixture_rule):
+    return FramedRule(mixture_rule, shrunk)
 
 
 def shrunk(table):
     return (0.5 * table).astype(np.float32)
 
 
-@pytest.fixture(scope="module", params=["mixture", "replay", "branching", "lens"])
-def rule(request, mixture_rule, replay_rule, branching_rule, lens_rule) -> Rule:
+@pytest.fixture(scope="module", params=["mixture", "replay", "branching", "framed"])
+def rule(request, mixture_rule, replay_rule, branching_rule, framed_rule) -> Rule:
     rules = {
         "mixture": mixture_rule,
         "replay": replay_rule,
         "branching": branching_rule,
-        "lens": lens_rule,
+        "framed": framed_rule,
     }
     return rules[request.param]
 
 
-def test_a_lens_is_where_points_go_first(lens_rule, mixture_rule, points):
+def test_a_frame_is_where_points_go_first(framed_rule, mixture_rule, points):
     expected = mixture_rule.log_probabilities(0.5 * points)
-    torch.testing.assert_close(lens_rule.log_probabilities(points), expected)
-    assert torch.equal(lens_rule.unwanted(points), mixture_rule.unwanted(0.5 * points))
+    torch.testing.assert_close(framed_rule.log_probabilities(points), expected)
+    assert torch.equal(framed_rule.unwanted(points), mixture_rule.unwanted(0.5 * points))
 
 
 def test_a_branch_shares_out_the_probability_of_its_cluster(branching_rule, points):
@@ -160,7 +160,8 @@ def test_what_an_undecided_step_took_is_wanted(shipped_dac, replay_rule, points)
         replace(c, membership_logits=c.membership_logits - 20 * n)
         for n, c in enumerate(replay_rule.commits[:2])
     ]
-    lowered = replace(replay_rule, commits=tuple(shy), clusters=torch.arange(2))
+    two = torch.arange(2)
+    lowered = replace(replay_rule, commits=tuple(shy), served=two, clusters=two)
     assert not replay_rule.unwanted(points).any()
     joined = shy[0].joined[0] | shy[1].joined[0]
     for number, commit in enumerate(shy):

@@ -9,8 +9,6 @@ from coterie.inference.loop import find_clusters
 from coterie.systems.amcp.config import AMCPConfig
 from coterie.systems.amcp.recording import MOST_SHAPES, RecordedAMCP, recorded
 from coterie.systems.amcp.steps import AMCP
-from coterie.systems.dac.config import DACConfig
-from coterie.systems.dac.minimum_loss import DAC
 from coterie.systems.protocol import State, claimed_labels
 from coterie.weights.catalogue import open_model
 
@@ -41,18 +39,18 @@ def assert_same(state: State, expected: State) -> None:
             torch.testing.assert_close(kept, wanted, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize(
-    "system",
-    [DAC(DACConfig(width=8, heads=2)), AMCP(AMCPConfig(width=8, read_width=8, heads=2))],
-    ids=["dac", "amcp"],
-)
-def test_what_cannot_be_recorded_is_left_as_it_is(system):
+def test_a_network_that_encodes_anew_is_left_as_it_is():
+    system = AMCP(AMCPConfig(width=8, read_width=8, heads=2))
+    assert not system.encodes_once
     assert recorded(system) is system
+    assert system.accelerated() is system
 
 
 def test_a_network_on_the_cpu_is_left_as_it_is():
     network, _ = open_model("amcp-mog2d")
+    assert network.encodes_once
     assert recorded(network) is network
+    assert network.accelerated() is network
 
 
 @pytest.mark.gpu

@@ -11,6 +11,8 @@ from safetensors.torch import load_file
 from coterie.functional.mixing import E_STEPS
 from coterie.systems.amcp.config import AMCPConfig
 
+pytestmark = pytest.mark.xdist_group("sharded")  # its processes start once, by one worker
+
 SMALL = AMCPConfig(width=16, read_width=16, heads=2, references=4, em_steps=2, encoder_blocks=1)
 CONFIGS = {
     **{e_step: replace(SMALL, e_step=e_step) for e_step in E_STEPS},

@@ -49,7 +49,7 @@ def network_of(config: AMCPConfig) -> AMCP:
         torch.manual_seed(0)
         network = AMCP(config).double().requires_grad_(False)
         # The offsets start at zero; a test must see whether they are used.
-        for name, layer in network.named_children():
+        for name, layer in network.network.named_children():
             if name.endswith("offset"):
                 torch.nn.init.normal_(layer.weight, std=0.1)
         return network
@@ -161,7 +161,7 @@ def everything(batch: SetBatch, finished: torch.Tensor) -> Question:
 
 @pytest.mark.parametrize("config", [COUPLED, ANCHORED], ids=["coupled", "anchored"])
 def test_finished_clusters_condition_the_next_only_by_their_sum(config):
-    network, batch = network_of(config), random_batch(0)
+    network, batch = network_of(config).network, random_batch(0)
     features, _ = network.encode(batch.points, batch.mask)
     summaries = network.summary(features.pool, members_of(batch, 3), batch.mask.sum(1))
     orders = [(0, 1, 2), (2, 0, 1)]
@@ -183,26 +183,26 @@ def test_finished_clusters_condition_the_next_only_by_their_sum(config):
 
 @pytest.mark.parametrize("config", [COUPLED, ANCHORED], ids=["coupled", "anchored"])
 def test_the_order_in_which_clusters_were_found_is_no_matter(config):
-    network, batch = network_of(config), random_batch(0)
-    start = network.start(batch)
-    first = network.step(start)
+    system, batch = network_of(config), random_batch(0)
+    start = system.start(batch)
+    first = system.step(start)
     taken = [batch.mask & (torch.arange(batch.mask.shape[1]) % 3 == j) for j in range(2)]
-    pool = network.encode(batch.points, batch.mask)[0].pool
-    summaries = network.summary(pool, torch.stack(taken, 1), batch.mask.sum(1))
+    pool = system.network.encode(batch.points, batch.mask)[0].pool
+    summaries = system.network.summary(pool, torch.stack(taken, 1), batch.mask.sum(1))
     commits = [
         replace(first, joined=joined, memory=(*first.memory[:-1], summaries[:, j : j + 1]))
         for j, joined in enumerate(taken)
     ]
     assert not torch.allclose(summaries[:, 0], summaries[:, 1])
     logits = [
-        network.step(start.after(commits[i]).after(commits[1 - i])).membership_logits
+        system.step(start.after(commits[i]).after(commits[1 - i])).membership_logits
         for i in range(2)
     ]
     torch.testing.assert_close(logits[0], logits[1], rtol=1e-11, atol=1e-11)
 
 
 def test_summaries_of_several_clusters_are_those_of_each():
-    network, batch = network_of(COUPLED), random_batch(0)
+    network, batch = network_of(COUPLED).network, random_batch(0)
     pool, members = network.encode(batch.points, batch.mask)[0].pool, members_of(batch, 3)
     n_points = batch.mask.sum(1)
     together = network.summary(pool, members, n_points)
@@ -219,16 +219,16 @@ def test_summaries_of_several_clusters_are_those_of_each():
 
 @pytest.mark.parametrize("config", [ONCE, ANCHORED], ids=["once", "anchored"])
 def test_a_step_leaves_the_summary_of_the_points_it_claims(config):
-    network, batch = network_of(config), random_batch(0)
-    commit = network.step(network.start(batch))
+    system, batch = network_of(config), random_batch(0)
+    commit = system.step(system.start(batch))
     assert (commit.joined.any(1) & (commit.joined != batch.mask).any(1)).any()
-    features, _ = network.encode(batch.points, batch.mask)
-    expected = network.summary(features.pool, commit.joined[:, None], batch.mask.sum(1))
+    features, _ = system.network.encode(batch.points, batch.mask)
+    expected = system.network.summary(features.pool, commit.joined[:, None], batch.mask.sum(1))
     torch.testing.assert_close(commit.memory[-1], expected, rtol=1e-11, atol=1e-11)
 
 
 def test_a_finished_cluster_without_points_leaves_nothing():
-    network, batch = network_of(COUPLED), random_batch(0)
+    network, batch = network_of(COUPLED).network, random_batch(0)
     features, _ = network.encode(batch.points, batch.mask)
     nobody = torch.zeros(3, 2, batch.mask.shape[1], dtype=torch.bool)
     summary = network.summary(features.pool, nobody, batch.mask.sum(1))
@@ -237,7 +237,7 @@ def test_a_finished_cluster_without_points_leaves_nothing():
 
 
 def test_without_coupling_finished_clusters_leave_nothing():
-    network, batch = network_of(SMALL), random_batch(0)
+    network, batch = network_of(SMALL).network, random_batch(0)
     features, _ = network.encode(batch.points, batch.mask)
     summary = network.summary(features.pool, members_of(batch, 2), batch.mask.sum(1))
     assert summary.shape == (3, 2, SMALL.width)
@@ -251,8 +251,9 @@ def test_without_coupling_finished_clusters_leave_nothing():
 )
 def test_points_that_remain_are_encoded_anew_after_so_many_clusters(config, encode_every, sizes):
     network, heard = network_of(replace(config, encode_every=encode_every)), []
-    gather = network.encoder[0].gather
-    network.encoder[0].gather = lambda x, mask: heard.append(mask.sum().item()) or gather(x, mask)
+    (block,) = network.network.encoder.blocks
+    gather = block.gather
+    block.gather = lambda x, mask: heard.append(mask.sum().item()) or gather(x, mask)
     points = random_batch(0).points[0]
     steps(network, SetBatch.single(points), 5)
     assert heard == sizes
@@ -269,8 +270,8 @@ def test_points_that_were_taken_do_not_join_again(network):
 @pytest.mark.parametrize("encode_every", [0, 1, 2])
 def test_the_loss_in_turn_encodes_when_the_loop_does(encode_every):
     network, heard = network_of(replace(COUPLED, questions=5, encode_every=encode_every)), []
-    encode = network.encode
-    network.encode = lambda points, mask: heard.append(mask) or encode(points, mask)
+    encode = network.network.encode
+    network.network.encode = lambda points, mask: heard.append(mask) or encode(points, mask)
     labels = torch.arange(20) % 4
     batch = SetBatch(random_batch(0).points[:1], torch.ones(1, 20).bool(), labels[None])
     network.loss(batch)
@@ -309,13 +310,14 @@ def test_unrolled_loss_counts_no_set_of_which_strays_are_left():
 
 
 def test_strays_belong_to_no_cluster_but_are_refused():
-    network, batch = network_of(COUPLED), random_batch(0)
+    system, batch = network_of(COUPLED), random_batch(0)
+    network, lessons = system.network, system.lessons
     features, _ = network.encode(batch.points, batch.mask)
     finished = torch.zeros(3, 1, COUPLED.width, dtype=torch.float64)
     guess = network.guess(features, everything(batch, finished))[0][-1]
     strays = with_strays(batch)
-    losses = network._losses(features, batch.mask, strays.labels, guess)
-    density = network._density(features, guess.belief)[:, 0]
+    losses = lessons._losses(features, batch.mask, strays.labels, guess)
+    density = network.log_density(features, guess.belief)[:, 0]
     for b in range(3):
         valid, j = batch.mask[b], int(strays.labels[b].max())
         own = valid & (strays.labels[b] == j)
@@ -326,13 +328,15 @@ def test_strays_belong_to_no_cluster_but_are_refused():
 
 
 def test_without_a_density_only_the_memberships_are_told():
-    network, batch = network_of(FREE), random_batch(0)
-    assert network.step(network.start(batch)).gaussian is None
+    system, batch = network_of(FREE), random_batch(0)
+    network = system.network
+    assert system.step(system.start(batch)).density is None
     features, _ = network.encode(batch.points, batch.mask)
     finished = torch.zeros(3, 1, FREE.width, dtype=torch.float64)
     guess = network.guess(features, everything(batch, finished))[0][-1]
     entropy = membership_loss(guess.logits[:, 0], batch.labels, batch.mask, FREE.k_max)
-    torch.testing.assert_close(network._losses(features, batch.mask, batch.labels, guess), entropy)
+    losses = system.lessons._losses(features, batch.mask, batch.labels, guess)
+    torch.testing.assert_close(losses, entropy)
 
 
 def test_every_weight_is_trained(network):
@@ -355,7 +359,7 @@ def test_every_weight_is_trained(network):
         ({"frequencies": -2}, "frequencies must be 0 or more, got -2"),
         ({"questions": 0}, "questions must be 1 or more, got 0"),
         ({"proposals": 0}, "proposals must be 1 or more, got 0"),
-        ({"unheard": 1.5}, "0 to 1, got 1.5"),
+        ({"walk_dropout": 1.5}, "walk_dropout must lie between 0 and 1, got 1.5"),
     ],
 )
 def test_impossible_settings_are_refused(wrong, reason):

@@ -3,6 +3,7 @@
 import math
 from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -48,6 +49,20 @@ def network_of(config: AMCPConfig) -> AMCP:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return AMCP(config)
+
+
+def changed(system: AMCP, **settings: Any) -> AMCP:
+    """The same weights under other settings."""
+    other = network_of(replace(system.config, **settings)).double().requires_grad_(False)
+    other.load_state_dict(system.state_dict())
+    return other
+
+
+def deafened(system: AMCP) -> AMCP:
+    """The same network without what walks tell it."""
+    deaf = deepcopy(system)
+    deaf.network.walk_map.weight.zero_()
+    return deaf
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +164,7 @@ def test_the_surest_proposal_wins_by_its_size_if_need_be(taught):
     for b in range(6):
         points = batch.points[b, batch.mask[b]]
         everyone = torch.ones(1, 1, len(points)).bool()
-        features, _ = taught.encode(points[None], everyone[:, 0])
+        features, _ = taught.network.encode(points[None], everyone[:, 0])
         order = features.promise[0, :, 0].argsort(descending=True).tolist()
         nothing = torch.zeros(1, 1, WALKING.width, dtype=torch.float64)
         proposed = []
@@ -158,7 +173,7 @@ def test_the_surest_proposal_wins_by_its_size_if_need_be(taught):
             where = torch.zeros(1, 1, len(points), dtype=torch.float64)
             where[..., anchor] = 1
             question = Question(everyone, everyone[:, 0].sum(1), nothing, where)
-            proposed.append(taught.guess(features, question)[0][-1].logits[0, 0])
+            proposed.append(taught.network.guess(features, question)[0][-1].logits[0, 0])
         best = max(range(4), key=lambda number, by=proposed: merit(by[number]))
         winners.add(best)
         found = commit.membership_logits[b, batch.mask[b]]
@@ -167,11 +182,9 @@ def test_the_surest_proposal_wins_by_its_size_if_need_be(taught):
 
 
 def test_one_proposal_starts_from_the_most_promising_point(taught):
-    single = deepcopy(taught)
-    single.config = replace(taught.config, proposals=1)
-    batch = random_batch()
+    single, batch = changed(taught, proposals=1).network, random_batch()
     features, _ = single.encode(batch.points, batch.mask)
-    anchors = single._anchors(features.promise, torch.zeros_like(features.promise), batch.mask)
+    anchors = single.anchors(features.promise, torch.zeros_like(features.promise), batch.mask)
     best = torch.where(batch.mask, features.promise[..., 0], -torch.inf).argmax(1)
     assert torch.equal(anchors[:, 0].argmax(1), best)
 
@@ -180,31 +193,30 @@ def test_one_proposal_starts_from_the_most_promising_point(taught):
 
 
 def test_without_landmarks_nothing_is_walked():
-    network, batch = network_of(replace(WALKING, landmarks=0)).double(), random_batch()
+    network, batch = network_of(replace(WALKING, landmarks=0)).double().network, random_batch()
     features, slots = network.encode(batch.points, batch.mask)
     assert features.near is None
     assert features.walks is None
-    assert len(slots) == network.n_slots == 1
-    assert not hasattr(network, "hear")
+    assert len(slots) == network.encoder.n_slots == 1
+    assert not hasattr(network, "walk_map")
 
 
 def test_walks_are_kept_with_the_encoding(taught):
-    batch = random_batch()
-    features, slots = taught.encode(batch.points, batch.mask)
-    assert len(slots) == taught.n_slots == 3
+    network, batch = taught.network, random_batch()
+    features, slots = network.encode(batch.points, batch.mask)
+    assert len(slots) == network.encoder.n_slots == 3
     assert features.near.shape == (3, 40, 12)
     assert features.walks.degree.shape == (3, 12)
     assert features.walks.ends.shape == (3, n_scales(leaps=False), 12, 12)
     assert not features.near[~batch.mask].any()
-    near = taught.view(batch.points, slots).near
+    near = network.view(batch.points, slots).near
     torch.testing.assert_close(near[batch.mask], features.near[batch.mask])
 
 
 def test_the_network_hears_where_walks_lead(taught):
     batch = random_batch()
-    features, _ = taught.encode(batch.points, batch.mask)
-    deaf = deepcopy(taught)
-    deaf.hear.weight.zero_()
+    features, _ = taught.network.encode(batch.points, batch.mask)
+    deaf = deafened(taught)
     args = (batch.mask, batch.mask.sum(1), torch.zeros(3, 1, 16).double())
     nothing = torch.zeros(3, 40, 1).double()
     heard, unheard = (net.find(features, *args, nothing) for net in (taught, deaf))
@@ -215,12 +227,11 @@ def test_the_network_hears_where_walks_lead(taught):
     torch.testing.assert_close(deaf.find(turned, *args, nothing).logits, unheard.logits)
 
 
-def test_unheard_walks_teach_nothing(taught):
+def test_dropped_walks_teach_nothing(taught):
     def loss(share: float, *, deaf: bool) -> float:
-        network = deepcopy(taught)
-        network.config = replace(WALKING, unheard=share)
+        network = changed(taught, walk_dropout=share)
         if deaf:
-            network.hear.weight.zero_()
+            network = deafened(network)
         return float(network.loss(random_batch(n_sets=8), seeded(0)))
 
     # A walk that has forgotten says log(1.001), a deaf network hears nothing.
@@ -228,15 +239,15 @@ def test_unheard_walks_teach_nothing(taught):
     assert loss(1e-9, deaf=False) != pytest.approx(loss(1e-9, deaf=True), rel=1e-2)
 
 
-def test_walks_are_unheard_in_some_of_the_sets():
-    network = network_of(replace(WALKING, unheard=0.25))
+def test_walks_are_dropped_in_some_of_the_sets():
+    network = network_of(replace(WALKING, walk_dropout=0.25))
     degree = torch.full((1000, 2), 0.5)
     walks = Walks(degree, torch.eye(2).expand(1000, 3, 2, 2), torch.ones(1000, 2))
-    hushed = network._hushed(walks, seeded(0))
-    same = (hushed.ends == walks.ends).flatten(1)
+    dropped = network.lessons._drop_walks(walks, seeded(0))
+    same = (dropped.ends == walks.ends).flatten(1)
     assert torch.equal(same.all(1), same.any(1))  # a set is heard at every scale, or at none
     assert (~same.all(1)).float().mean().item() == pytest.approx(0.25, abs=0.05)
-    assert torch.equal(hushed.degree, degree)
+    assert torch.equal(dropped.degree, degree)
 
 
 # Settings

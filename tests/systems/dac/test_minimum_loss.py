@@ -34,7 +34,9 @@ def random_batch(seed: int, n_sets: int = 3, n_points: int = 12) -> SetBatch:
 
 
 def as_read_by(network: DAC, batch: SetBatch) -> SetBatch:
-    return SetBatch(batch.points.to(network.membership_head.weight), batch.mask, batch.labels)
+    return SetBatch(
+        batch.points.to(network.network.membership_head.weight), batch.mask, batch.labels
+    )
 
 
 def close(network: DAC, found: Tensor, expected: Tensor) -> bool:
@@ -63,15 +65,15 @@ def test_loss_is_equation_5(exact_dac, seed):
     expected = []
     for points, mask, labels in zip(batch.points, batch.mask, batch.labels, strict=True):
         alone = SetBatch.single(points[mask])
-        logits, memory = exact_dac.filter(alone.points, alone.mask)
-        theta = exact_dac.gaussian(memory)
+        logits, memory = exact_dac.network.filter(alone.points, alone.mask)
+        theta = exact_dac.network.density(memory)
         expected.append(
             eq_5(
                 points[mask].numpy(),
                 labels[mask].numpy(),
                 logits[0].sigmoid().numpy(),
-                theta.mean[0, 0].numpy(),
-                theta.log_scale[0, 0].exp().numpy(),
+                theta.mean[0].numpy(),
+                theta.log_scale[0].exp().numpy(),
             )
         )
     assert float(exact_dac.loss(batch)) == pytest.approx(np.mean(expected), rel=1e-10)
@@ -107,7 +109,7 @@ def test_step_ignores_padding_and_companions(network, seed):
         alone = network.step(network.start(SetBatch.single(points[mask])))
         logits = together.membership_logits[i]
         assert close(network, logits[mask], alone.membership_logits[0])
-        assert close(network, together.gaussian.mean[i], alone.gaussian.mean[0])
+        assert close(network, together.density.mean[i], alone.density.mean[0])
         assert (logits[~mask] == -torch.inf).all()
 
 
@@ -196,7 +198,7 @@ def test_shipped_weights_know_where_a_blob_is(shipped_dac, blobs):
     points = torch.tensor(blobs.points, dtype=torch.float32)
     commit = shipped_dac.step(shipped_dac.start(SetBatch.single(points)))
     claimed = points[commit.joined[0]]
-    torch.testing.assert_close(commit.gaussian.mean[0, 0], claimed.mean(0), rtol=0, atol=0.2)
+    torch.testing.assert_close(commit.density.mean[0], claimed.mean(0), rtol=0, atol=0.2)
 
 
 def test_config_is_frozen():

@@ -1,4 +1,4 @@
-"""Random numbers of a batch, and who belongs where before anything has a place."""
+"""Random numbers of a batch, and the cluster of each point before it has a position."""
 
 import math
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Draws:
 
 
 class Plan(NamedTuple):
-    """Who belongs where: B sets of up to N points in up to K clusters."""
+    """The cluster of each point: B sets of up to N points in up to K clusters."""
 
     labels: Tensor  # (B, N), -1 for padding
     mask: Tensor  # (B, N)

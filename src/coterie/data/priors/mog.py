@@ -12,7 +12,7 @@ from coterie.functional.em import Gaussians
 
 
 class Composition(NamedTuple):
-    """Who belongs where, before anything has a place in space."""
+    """The cluster of each point, before it has a position."""
 
     log_weight: Tensor  # (B, K), -inf for the clusters a set does not have
     labels: Tensor  # (B, N), -1 for padding
@@ -20,7 +20,7 @@ class Composition(NamedTuple):
 
 
 class MixtureDraw(NamedTuple):
-    """A batch together with the mixture each set was drawn from: the oracle's knowledge."""
+    """A batch together with the true mixture of each set, for the oracle."""
 
     batch: SetBatch
     mixture: Gaussians

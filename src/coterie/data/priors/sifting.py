@@ -7,7 +7,7 @@ from coterie.data.priors.draws import Drawn, Plan
 from coterie.data.priors.placing import in_first_columns
 
 SPARE = 3  # candidates for each point that is wanted
-FEWEST = 6  # a cluster that would show fewer points is left out
+FEWEST = 6  # clusters with fewer points are dropped
 
 
 def sift(where: Tensor, label: Tensor, kept: Tensor, plan: Plan, columns: int) -> Drawn:

@@ -49,7 +49,7 @@ class Universal:
         return replace(tables, points=torch.where(tables.mask[..., None], points, 0.0))
 
     def sample_tables(self, n_sets: int, generator: Generator) -> SetBatch:
-        """The same sets as tables, their columns standardised: what somebody would hand in."""
+        """The same sets as tables with standardised columns, as for other methods."""
         draws = Draws(generator)
         plan = plan_sets(n_sets, self.n_max, self.k_max, draws)
         used = draw_columns(n_sets, self.columns, draws)

@@ -1,4 +1,4 @@
-"""Tables in files: numbers to cluster come in, the same rows with their clusters go out.
+"""Tables in files: read numeric columns, write the rows back with their clusters.
 
-A file is read in batches and never as a whole, so that it may be larger than memory.
+A file is read in batches, so that it may be larger than memory.
 """

@@ -1,4 +1,4 @@
-"""Arrays of NumPy in files: one array (NPY), or several by name (NPZ)."""
+"""NumPy arrays in files: one array (NPY), or several by name (NPZ)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ class ArrayFile:
         self.name = name
         try:
             self._array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except Exception as error:  # a damaged header makes NumPy raise anything
+        except Exception as error:  # NumPy raises many kinds of errors for damaged headers
             raise SourceError(f"{name} cannot be read as an array: {error}") from error
         self.columns = _columns(name, self._array)
 
@@ -46,8 +46,8 @@ class ArrayFile:
 class ArchiveFile:
     """A .npz file, which has to fit into memory.
 
-    The table is its only array of two dimensions, or the one with a usual name; arrays of one
-    dimension and the same length are columns that are used only where they are named.
+    The table is its only two-dimensional array, or the one with a usual name; one-dimensional
+    arrays of the same length are columns that are used only if they are named.
     """
 
     text_is_data = False
@@ -66,9 +66,9 @@ class ArchiveFile:
         self._table_columns = _columns(name, table)
         self.columns = (*self._table_columns, *self._single)
         if len(set(self.columns)) < len(self.columns):
-            raise SourceError(f"{name} has an array that is called as a column of {self._key!r}")
+            raise SourceError(f"{name} has an array with the name of a column of {self._key!r}")
         self.aside = tuple(
-            LeftOut(key, "an array of its own, used only where --columns names it")
+            LeftOut(key, "a separate array, used only if --columns names it")
             for key in self._single
         )
 
@@ -96,7 +96,7 @@ class ArchiveFile:
 
 
 class _ArrayWriter:
-    """Rows go into a file of the final size, so that they are never all in memory."""
+    """Writes into a memory-mapped file of the final size, so that rows are never all in memory."""
 
     def __init__(self, target: Path, source: NDArray) -> None:
         self._fields = source.dtype.names
@@ -140,8 +140,8 @@ def _unpack(path: Path, name: str) -> dict[str, NDArray[Any]]:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {key: file[key] for key in file.files}
-    except Exception as error:  # a damaged archive makes NumPy and zipfile raise anything
-        raise SourceError(f"{name} cannot be read as arrays of NumPy: {error}") from error
+    except Exception as error:  # NumPy and zipfile raise many kinds of errors here
+        raise SourceError(f"{name} cannot be read as NumPy arrays: {error}") from error
     if not arrays or not all(isinstance(value, np.ndarray) for value in arrays.values()):
         raise SourceError(f"{name} is an archive without arrays; a spreadsheet? Save it as CSV")
     return arrays
@@ -157,7 +157,7 @@ def _choose(name: str, arrays: dict[str, NDArray], wanted: str | None) -> str:
     usual = [key for key in USUAL_NAMES if key in tables]
     if len(tables) == 1 or usual:
         return (usual or tables)[0]
-    raise SourceError(f"{name} has {listed}; say which is the table with --array NAME")
+    raise SourceError(f"{name} has {listed}; choose the table with --array NAME")
 
 
 def _columns(name: str, array: NDArray) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def _columns(name: str, array: NDArray) -> tuple[str, ...]:
     if array.ndim not in (1, 2):
         raise SourceError(f"{name} has an array of shape {array.shape}; a table has two dimensions")
     if array.dtype.kind not in "biuf":
-        raise SourceError(f"{name} has an array of {array.dtype}, not of numbers")
+        raise SourceError(f"{name} has an array of type {array.dtype}, which is not numeric")
     width = array.shape[1] if array.ndim == 2 else 1
     return tuple(f"x{i + 1}" for i in range(width))
 

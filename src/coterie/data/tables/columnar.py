@@ -14,7 +14,7 @@ BATCH_ROWS = 65_536
 
 
 class Columnar:
-    """A file of batches of typed columns; what differs is how one is opened and made."""
+    """A file of batches of typed columns; subclasses open and create the formats."""
 
     text_is_data = False
     aside: tuple[LeftOut, ...] = ()
@@ -32,7 +32,7 @@ class Columnar:
             raise SourceError(f"{name} has several columns {twice!r}; rename them first")
 
     def batches(self) -> Iterator[Batch]:
-        """The rows, as they lie in the file."""
+        """The rows in the order of the file."""
         seen = 0
         with self._refusing():
             for native in self._native_batches():
@@ -52,7 +52,7 @@ class Columnar:
             yield _BatchWriter(file, schema)
 
     def _describe(self) -> tuple[Any, int]:
-        """The schema and, where the file says it, the number of rows; 0 where it does not."""
+        """The schema and the number of rows, 0 if it is unknown."""
         raise NotImplementedError
 
     def _native_batches(self) -> Iterator[Any]:
@@ -67,7 +67,7 @@ class Columnar:
             yield
         except (pyarrow().ArrowException, OSError, UnicodeError) as error:
             reason = str(error).splitlines()[0]
-            raise SourceError(f"{self.name} is damaged {self.kind}: {reason}") from error
+            raise SourceError(f"{self.name} is a damaged {self.kind} file: {reason}") from error
 
 
 class Parquet(Columnar):
@@ -96,7 +96,7 @@ class Parquet(Columnar):
 
 
 class ArrowFile(Columnar):
-    """An Arrow file, which is what Feather is."""
+    """An Arrow file, also known as Feather."""
 
     suffixes: tuple[str, ...] = (".arrow", ".feather", ".ipc")
     kind = "Arrow"
@@ -118,7 +118,7 @@ class ArrowFile(Columnar):
 
 
 class ArrowStream(Columnar):
-    """Arrow as it is sent from one program to another, without a table of contents."""
+    """An Arrow stream, which has no index of its batches."""
 
     suffixes: tuple[str, ...] = (".arrows", ".arrow", ".ipc")
     kind = "Arrow"

@@ -1,4 +1,4 @@
-"""Which columns of a file are numbers to cluster, and why the others are not."""
+"""Which columns of a file are clustered, and why the others are dropped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?")  # in any case
 BOOLEANS = {"true": 1.0, "false": 0.0}  # in any case
-NAMELESS = ("", "__index_level_0__", "Unnamed: 0")  # what data frames call their row numbers
+NAMELESS = ("", "__index_level_0__", "Unnamed: 0")  # names of exported row numbers
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a user wants: these columns alone, not those; what names the rows or holds the truth.
+    """The user's choice: columns to use or to exclude, row identifiers, and the true clusters.
 
-    An entry is a column's name or several with commas between them.
+    An entry is a column name or several separated by commas.
     """
 
     columns: Sequence[str] = ()
@@ -30,27 +30,27 @@ class Choice:
     truth: Sequence[str] = ()
 
     def of(self, source: Source) -> "Chosen":
-        """The columns of a source that are to be tried, and those that need no trying."""
+        """The candidate columns of a source, and the reasons for dropping the others."""
         only = named(source, self.columns)
         reasons = dict(source.aside)
         reasons.update({name: "not among --columns" for name in source.columns if only})
         for name in only:
             reasons.pop(name, None)
         reasons.update(dict.fromkeys(named(source, self.exclude), "excluded"))
-        reasons.update(dict.fromkeys(named(source, self.ids), "names the rows"))
+        reasons.update(dict.fromkeys(named(source, self.ids), "identifies the rows"))
         reasons.update(dict.fromkeys(named(source, self.truth), "holds the true groups"))
         tried = tuple(name for name in source.columns if name not in reasons)
         for name in only:
             if name not in tried:
-                raise SourceError(f"column {name!r} is both asked for and left out")
+                raise SourceError(f"column {name!r} is both selected and excluded")
         if not tried:
-            raise SourceError(f"all columns of {source.name} are left out")
+            raise SourceError(f"all columns of {source.name} are excluded")
         return Chosen(tried, reasons, insisted=bool(only))
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Columns to try, why the others are not; insisted: whether the user named those to try."""
+    """Candidate columns, reasons against the others; insisted: whether the user named them."""
 
     tried: tuple[str, ...]
     reasons: dict[str, str]
@@ -58,7 +58,7 @@ class Chosen:
 
 
 def named(source: Source, entries: Sequence[str]) -> tuple[str, ...]:
-    """The columns that entries mean; a name may have commas itself."""
+    """The columns that entries name; a column name may contain commas."""
     found: list[str] = []
     for entry in entries:
         whole = entry in source.columns
@@ -72,7 +72,7 @@ def named(source: Source, entries: Sequence[str]) -> tuple[str, ...]:
 
 
 class Column:
-    """What is known of a column after the batches that were read."""
+    """Statistics of a column over the batches read so far."""
 
     def __init__(self, name: str, *, text_is_data: bool) -> None:
         self.name = name
@@ -86,7 +86,7 @@ class Column:
         self._last: float | None = None
 
     def read(self, column: "pl.Series", start: int) -> NDArray[np.float64]:
-        """The numbers (m,) of a batch whose first row is number start; NaN where none is."""
+        """The numbers (m,) of a batch that begins at row start; NaN if missing."""
         if self.reason is not None:
             return np.full(len(column), np.nan)
         numbers = self._numbers(column, start)
@@ -97,19 +97,19 @@ class Column:
         self._there_are_values |= not gaps.all()
         self._note_infinite(numbers, start)
         before = numbers[:1] - 1 if self._last is None else [self._last]
-        with np.errstate(invalid="ignore"):  # infinity less infinity counts nothing
+        with np.errstate(invalid="ignore"):  # inf - inf is NaN
             self._counts &= bool((np.diff(numbers, prepend=before) == 1).all())
         self._last = float(numbers[-1])
         return numbers
 
     def left_out(self) -> LeftOut | None:
-        """Why the column cannot be used, once all is read."""
+        """Why the column cannot be used, after all batches."""
         if self.reason is not None:
             return LeftOut(self.name, self.reason)
         if not self._there_are_values:
             return LeftOut(self.name, "no values")
         if self._counts and self.name in NAMELESS:
-            return LeftOut(self.name, "row numbers without a name")
+            return LeftOut(self.name, "unnamed row numbers")
         return None
 
     @property
@@ -152,7 +152,7 @@ class Column:
 
 
 def refuse_infinite(source: Source, columns: Sequence[Column]) -> None:
-    """Raise for infinite values, which no number can stand for, naming the first place."""
+    """Raise for infinite values, naming the first."""
     first = [
         (column.first_infinite, column.name)
         for column in columns
@@ -162,20 +162,20 @@ def refuse_infinite(source: Source, columns: Sequence[Column]) -> None:
         return
     row, name = min(first)
     others = sum(column.infinite for column in columns) - 1
-    more = f"; {others:,} more like it" if others else ""
+    more = f", and {others:,} more" if others else ""
     raise SourceError(
         f"{source.name} has an infinite value in row {row + 1}, counted without the header,"
-        f" column {name!r}{more}; correct it, or leave columns out with --exclude"
+        f" column {name!r}{more}; correct it, or drop columns with --exclude"
     )
 
 
 def refuse_no_numbers(source: Source, left_out: Sequence[LeftOut]) -> NoReturn:
-    """Raise for a file without a column that could be used."""
+    """Raise for a file without a usable column."""
     reasons = ", ".join(f"{name!r}: {reason}" for name, reason in left_out[:8])
     hint = ""
     if len(source.columns) == 1 and source.text_is_data:
-        hint = "; if another character separates its columns, name it with --sep"
-    raise SourceError(f"{source.name} has no column of numbers ({reasons}){hint}")
+        hint = "; if the separator is another character, set it with --sep"
+    raise SourceError(f"{source.name} has no numeric column ({reasons}){hint}")
 
 
 def _kind(kind: "pl.DataType") -> str:

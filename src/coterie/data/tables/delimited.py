@@ -1,6 +1,6 @@
-"""CSV and its relatives.
+"""CSV and similar formats.
 
-Every cell is read as text, so that what is written back is what stood there.
+Every cell is read as text, so that it is written back unchanged.
 """
 
 import codecs
@@ -32,7 +32,7 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Delimited:
-    """A file of lines whose cells a character separates; its first line names the columns."""
+    """A delimited text file with a header."""
 
     text_is_data = True
     suffixes: tuple[str, ...] = (".csv", ".txt", *TABS)
@@ -50,7 +50,7 @@ class Delimited:
         self.columns = _distinct(self._names)
 
     def batches(self) -> Iterator[Batch]:
-        """The rows, without the blank ones at the end of the file."""
+        """The rows, without blank ones at the end of the file."""
         blank: pl.DataFrame | None = None
         there_are_rows = False
         for frame, share in self._blocks():
@@ -79,14 +79,14 @@ class Delimited:
             types = dict.fromkeys(self._names, pyarrow().string())
             for number, batch in enumerate(self._open(file, types), start=1):
                 frame = as_frame(batch.rename_columns(list(self.columns)), self.columns)
-                # The file itself is read far ahead, so its position would promise too much.
+                # The file is read far ahead, so its position would overstate the progress.
                 yield frame, min(1.0, number * BLOCK_BYTES / size)
 
     def _open(self, file: Any, types: dict[str, Any]) -> Any:
         csv = pyarrow().csv
         return csv.open_csv(
             file,
-            # One thread: with more, a line that is wrong is told without its number.
+            # One thread: with more, errors lack the line number.
             csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=self._encoding),
             csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
             csv.ConvertOptions(
@@ -100,18 +100,16 @@ class Delimited:
     def _read_names(self) -> list[str]:
         with self._path.open("rb") as start:
             if start.read(2) in UTF_16 and self._encoding == "utf-8":
-                raise SourceError(f"{self.name} is UTF-16 text; say --encoding utf-16")
+                raise SourceError(f"{self.name} is UTF-16 text; use --encoding utf-16")
         with self._refusing():
             names: list[str] = self._open(pyarrow().OSFile(str(self._path)), {}).schema.names
         if all(_is_number(name) for name in names):
-            raise SourceError(
-                f"{self.name} starts with numbers; its first row must name the columns"
-            )
+            raise SourceError(f"{self.name} has no header; its first row must name the columns")
         return names
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Say what is wrong with the text in the words of people."""
+        """Turn errors of the parser into readable messages."""
         try:
             yield
         except UnicodeError as error:
@@ -126,7 +124,7 @@ class Delimited:
 
     def _misread(self, reason: str) -> str:
         if self._encoding == "utf-8":
-            return f"{self.name} is not UTF-8 text; say what it is, as in --encoding latin-1"
+            return f"{self.name} is not UTF-8 text; set its encoding, as in --encoding latin-1"
         return f"{self.name} is not {self._encoding} text: {reason}"
 
 
@@ -155,11 +153,11 @@ def _known_encoding(name: str) -> str:
     try:
         return codecs.lookup(name).name
     except LookupError:
-        raise SourceError(f"no encoding is called {name!r}; utf-8, latin-1, utf-16?") from None
+        raise SourceError(f"unknown encoding {name!r}; try utf-8, latin-1 or utf-16") from None
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
-    """The names, those that stand there a second time with a number."""
+    """The names, with a number appended to duplicates."""
     found: list[str] = []
     for name in names:
         number, candidate = 1, name

@@ -1,4 +1,4 @@
-"""Files and standard input, by what they begin with; and folders of images."""
+"""Open files by their signature, standard input, and folders of images."""
 
 import shutil
 import sys
@@ -16,9 +16,9 @@ from coterie.data.tables.table import Source, SourceError
 STANDARD_INPUT = "-"
 LONGEST_SIGNATURE = 8
 FOREIGN = {
-    b"\x1f\x8b": "is packed with gzip; unpack it first, as in: gunzip -c FILE | coterie cluster -",
-    b"\x28\xb5\x2f\xfd": "is packed with zstd; unpack it first",
-    b"FEA1": "is of the first version of Feather, which nobody writes any more",
+    b"\x1f\x8b": "is compressed; decompress it, as in: gunzip -c FILE | coterie cluster -",
+    b"\x28\xb5\x2f\xfd": "is compressed with zstd; decompress it first",
+    b"FEA1": "is a Feather file of version 1, which is obsolete",
     b"\xd0\xcf\x11\xe0": "is a spreadsheet; save it as CSV",
     b"%PDF": "is a PDF document, not a table",
 }
@@ -32,13 +32,13 @@ def opened(
     encoding: str = "utf-8",
     array: str | None = None,
 ) -> Iterator[Source]:
-    """The table in a file, on standard input where the path is "-", or of images in a folder."""
+    """The table in a file, on standard input if the path is "-", or of the images in a folder."""
     if separator is not None and len(separator.encode()) != 1:
-        raise SourceError(f"one character separates columns, not {separator!r}")
+        raise SourceError(f"the separator must be one character, got {separator!r}")
     if str(path) != STANDARD_INPUT:
         yield _source(Path(path), str(path), separator, encoding, array)
         return
-    with tempfile.NamedTemporaryFile(prefix="coterie-") as copy:  # it has to be read twice
+    with tempfile.NamedTemporaryFile(prefix="coterie-") as copy:  # because it is read twice
         shutil.copyfileobj(sys.stdin.buffer, copy)
         copy.flush()
         yield _source(Path(copy.name), "standard input", separator, encoding, array)
@@ -68,5 +68,5 @@ def _source(
         return ArchiveFile(path, name, array)
     for other in (Parquet, ArrowFile, ArrayFile, ArchiveFile):
         if path.suffix.lower() in other.suffixes:
-            raise SourceError(f"{name} does not hold what its ending says")
+            raise SourceError(f"{name} is not in the format of its extension")
     return Delimited(path, name, separator=separator, encoding=encoding)

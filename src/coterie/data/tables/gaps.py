@@ -1,7 +1,7 @@
-"""Gaps in the columns of a file: filled as those of data frames are, by the same part.
+"""Missing values in the columns of a file, filled as in data frames.
 
-The medians are those of the rows that are read: of a long file the sample on which the clusters
-are found. The gaps are counted in the whole file.
+The medians are those of the rows in memory: for a long file, of the sample on which the clusters
+are found. Missing values are counted in the whole file.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from coterie.frames.table_encoding import FILLED, Numbers, Remarks
 
 
 def fit_fillings(columns: Sequence[Column], values: NDArray[np.float64]) -> tuple[Filled, ...]:
-    """What to put into the gaps of the columns, by those of their values (m, d) that are read."""
+    """The medians that fill the columns, from their values (m, d) in memory."""
     return tuple(
         Filled(column.name, column.gaps, Numbers.of(seen).median)
         for column, seen in zip(columns, values.T, strict=True)
@@ -24,14 +24,14 @@ def fit_fillings(columns: Sequence[Column], values: NDArray[np.float64]) -> tupl
 
 
 def fill_gaps(values: NDArray[np.float64], names: Sequence[str], filled: Sequence[Filled]) -> None:
-    """Fill the gaps of values (m, d) with these names, in place: a sample may be large."""
+    """Fill missing values of (m, d) columns with these names, in place to save memory."""
     for each in filled:
         column = values[:, names.index(each.name)]
         column[:] = Numbers(each.median).fill(column)
 
 
-def say_filled(table: Table) -> tuple[str, ...]:
-    """What was filled in a table, in the words that data frames get."""
+def filled_notes(table: Table) -> tuple[str, ...]:
+    """Notes on the filled columns of a table, worded as for data frames."""
     remarks = Remarks()
     sample = f" of a sample of {len(table.rows):,} rows" if table.is_sample else ""
     for each in table.filled:

@@ -1,4 +1,4 @@
-"""A folder of images as a table: a row for each image, columns of mixed pixels."""
+"""A folder of images as a table: one row per image, columns of mixed pixels."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,17 +16,17 @@ BATCH_ROWS = 4096
 
 
 class ImageFolder:
-    """The images of a folder and of those in it, which have to fit into memory as small squares.
+    """The images of a folder and its subfolders, which have to fit into memory as small squares.
 
-    The column `file` names an image, `folder` the folder it lies in: where somebody has sorted the
-    images, that is the truth. What is written is a CSV file of names and clusters, no more.
+    The column `file` names an image, `folder` its folder: for sorted images this is the true
+    cluster. The output is a CSV file of names and clusters only.
     """
 
     text_is_data = False
     suffixes: tuple[str, ...] = (".csv",)
     aside: tuple[LeftOut, ...] = (
         LeftOut(FILE, f"{TEXT}, names the images"),
-        LeftOut(FOLDER, f"{TEXT}, where they lie"),
+        LeftOut(FOLDER, f"{TEXT}, folder of the images"),
     )
 
     def __init__(self, path: Path, name: str) -> None:
@@ -36,7 +36,7 @@ class ImageFolder:
         self.columns: tuple[str, ...] = (FILE, FOLDER, *self._mixtures)
 
     def batches(self) -> Iterator[Batch]:
-        """The images, as they were read."""
+        """The images in batches."""
         values, names = self._images
         for start in range(0, len(names), BATCH_ROWS):
             rows = slice(start, start + BATCH_ROWS)

@@ -1,4 +1,4 @@
-"""The rows of a file with their clusters, batch by batch into a file of the same format."""
+"""Write the rows of a file with their clusters, batch by batch, in the same format."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -13,14 +13,14 @@ from coterie.data.tables.gaps import fill_gaps
 from coterie.data.tables.survey import Progress
 from coterie.data.tables.table import ADDED, Source, SourceError, Table
 
-# From numbers of rows in the file (m,) and their values (m, d) to labels and confidence, (m,) each.
+# Row numbers in the file (m,) and their values (m, d) -> labels and confidence, (m,) each.
 Assign = Callable[
     [NDArray[np.intp], NDArray[np.float64]], tuple[NDArray[np.intp], NDArray[np.float64]]
 ]
 
 
 class Sizes:
-    """How many rows each cluster has, the sum of their confidence, and how many rows have none."""
+    """Number of rows and summed confidence of each cluster, and the number of noise rows."""
 
     def __init__(self, n_clusters: int) -> None:
         self.counts = np.zeros(n_clusters, dtype=np.intp)
@@ -28,7 +28,7 @@ class Sizes:
         self.noise = 0
 
     def add(self, labels: NDArray[np.intp], confidence: NDArray[np.float64]) -> None:
-        """Count some rows; a label of -1 is noise."""
+        """Count more rows; a label of -1 is noise."""
         k, inside = len(self.counts), labels >= 0
         self.counts += np.bincount(labels[inside], minlength=k)
         self.confidence += np.bincount(labels[inside], confidence[inside], minlength=k)
@@ -43,7 +43,7 @@ def label_rows(
     target: Path | None = None,
     progress: Progress = lambda share: None,
 ) -> Sizes:
-    """Assign all rows of a file, and write them with their clusters where a target is given."""
+    """Assign all rows of a file, and write them with their clusters if a target is given."""
     sizes = Sizes(n_clusters)
     writing = nullcontext() if target is None else _writer(source, target)
     with writing as writer:
@@ -65,26 +65,26 @@ def label_rows(
 
 
 def refuse_labelled(source: Source) -> None:
-    """Raise where a column would be overwritten by those that are added."""
+    """Raise if an added column already exists."""
     for name in ADDED:
         if name in source.columns:
             raise SourceError(f"{source.name} already has a column {name!r}; rename it first")
 
 
 def refuse_other_format(source: Source, target: Path) -> None:
-    """Raise for a target that is named as if it had another format than the source."""
+    """Raise if the extension of the target does not match the format of the source."""
     if target.suffix and target.suffix.lower() not in source.suffixes:
         raise SourceError(
-            f"{source.name} is written back in its own format;"
-            f" name it {' or '.join(source.suffixes[:2])}, not {target.name}"
+            f"the output has the format of {source.name};"
+            f" use the extension {' or '.join(source.suffixes[:2])}, not {target.name}"
         )
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A path to write to that becomes the target once all is well, so that nothing is half done.
+    """A temporary path that replaces the target on success, so that there are no partial files.
 
-    What is no ordinary file, such as /dev/stdout, is written as it is.
+    Special files, such as /dev/stdout, are written directly.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists() and not target.is_file():

@@ -1,4 +1,4 @@
-"""One pass over a file: its columns of numbers, and a sample of its rows where it is long."""
+"""One pass over a file: its numeric columns, and a sample of the rows of a long file."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.data.tables.columns import Choice, Chosen, Column, refuse_infinite, refuse_no_numbers
-from coterie.data.tables.gaps import fill_gaps, fit_fillings, say_filled
+from coterie.data.tables.gaps import fill_gaps, filled_notes, fit_fillings
 from coterie.data.tables.table import LeftOut, Source, SourceError, Table
 
-# Clusters are found on 10,000 rows at most, so a sample of more than this would change nothing.
+# Clusters are found on at most 10,000 rows, so a larger sample would change nothing.
 MAX_ROWS = 100_000
 MAX_CELLS = 50_000_000  # 400 MB of numbers
 
-Progress = Callable[[float], None]  # told the share that is done
+Progress = Callable[[float], None]  # receives the share that is done
 
 
 def read_table(
@@ -26,12 +26,11 @@ def read_table(
     seed: int = 0,
     progress: Progress = lambda share: None,
 ) -> Table:
-    """Read the columns of numbers, and all rows or a uniform sample of max_rows of them.
+    """Read the numeric columns, and all rows or a uniform sample of max_rows of them.
 
-    True and false count as one and zero, as they do for the estimators. A column with any other
-    text is left out, and so is one without a single value, and the nameless row numbers that data
-    frames write. Gaps are filled with the median of the rows that are read, see `gaps.py`; an
-    infinite value in a column of numbers is refused.
+    Booleans count as one and zero, as for the estimators. Columns with other text, columns without
+    values, and unnamed row numbers are dropped. Missing values are filled with the median of the
+    rows in memory, see `gaps.py`; infinite values in a numeric column are an error.
     """
     chosen = (choice or Choice()).of(source)
     columns = [Column(name, text_is_data=source.text_is_data) for name in chosen.tried]
@@ -47,7 +46,7 @@ def read_table(
 
 
 class Reservoir:
-    """A uniform sample of rows of unknown number, drawn as they pass (Vitter 1985, algorithm R)."""
+    """A uniform sample from a stream of rows (Vitter 1985, algorithm R)."""
 
     def __init__(self, capacity: int, width: int, generator: np.random.Generator) -> None:
         self.seen = 0
@@ -57,7 +56,7 @@ class Reservoir:
         self._rows = np.empty(0, dtype=np.intp)
 
     def add(self, batch: NDArray[np.float64]) -> None:
-        """See the next rows (m, width)."""
+        """Process the next rows (m, width)."""
         room = max(0, self._capacity - self.seen)
         if room:
             self._whole.append(batch[:room])
@@ -67,7 +66,7 @@ class Reservoir:
         self.seen += len(batch)
 
     def drawn(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Which rows were drawn (m,), in their order, and their values (m, width)."""
+        """The sampled rows (m,), in their order, and their values (m, width)."""
         self._settle()
         order = np.argsort(self._rows)
         if (order == np.arange(len(order))).all():
@@ -84,7 +83,7 @@ class Reservoir:
         numbers = start + np.arange(len(batch))
         places = self._generator.integers(0, numbers + 1)
         chosen = places < self._capacity
-        # Where a place is drawn twice the later row stays, as if they had come one by one.
+        # If a place is drawn twice the later row stays, as in a row-by-row pass.
         self._values[places[chosen]] = batch[chosen]
         self._rows[places[chosen]] = numbers[chosen]
 
@@ -92,7 +91,7 @@ class Reservoir:
 def read_rows(
     source: Source, columns: Sequence[str], rows: NDArray[np.intp]
 ) -> dict[str, list[str]]:
-    """Some cells of a file as text: the given columns of the given rows, in their order."""
+    """Cells of a file as text: the given columns of the given rows, in their order."""
     found: dict[str, list[str]] = {name: [] for name in columns}
     order = np.argsort(rows, kind="stable")
     ascending = rows[order]
@@ -115,7 +114,7 @@ def _in_order(source: Source, reasons: dict[str, str], found: list[LeftOut]) -> 
 
 
 def _settled(source: Source, chosen: Chosen, columns: list[Column], reservoir: Reservoir) -> Table:
-    """The table, once all rows were seen: columns that cannot be used left out, gaps filled."""
+    """The table after the pass: unusable columns dropped, missing values filled."""
     rows, values = reservoir.drawn()
     unusable = _unusable(columns, values)
     if chosen.insisted and unusable:
@@ -134,11 +133,11 @@ def _settled(source: Source, chosen: Chosen, columns: list[Column], reservoir: R
     fill_gaps(values, names, filled)
     table = Table(names, values, reservoir.seen, rows, left_out, filled)
     counting = _counting(used, reservoir.seen, chosen.insisted)
-    return replace(table, notes=(*say_filled(table), *counting))
+    return replace(table, notes=(*filled_notes(table), *counting))
 
 
 def _unusable(columns: list[Column], values: NDArray[np.float64]) -> list[LeftOut]:
-    """The columns that cannot be used, by all that was read and the values (m, d) drawn of it."""
+    """The unusable columns, given their statistics and the sampled values (m, d)."""
     not_drawn = np.all(np.isnan(values), axis=0)
     verdicts = [
         column.left_out() or (LeftOut(column.name, "no values in the sample") if none else None)
@@ -148,7 +147,7 @@ def _unusable(columns: list[Column], values: NDArray[np.float64]) -> list[LeftOu
 
 
 def _refuse_wanted(source: Source, left: LeftOut) -> NoReturn:
-    hint = "; of files numbers alone are clustered, a data frame may have categories"
+    hint = "; only numeric columns of files are clustered, data frames may have categories"
     raise SourceError(
         f"{source.name}: column {left.name!r} has {left.reason}{hint if left.is_text else ''}"
     )
@@ -158,7 +157,7 @@ def _counting(used: list[Column], n_rows: int, insisted: bool) -> tuple[str, ...
     if insisted or n_rows < 3:
         return ()
     return tuple(
-        f"column {column.name!r} counts the rows; if it only names them, say --id {column.name!r}"
+        f"column {column.name!r} looks like a row number; if it is, use --id {column.name!r}"
         for column in used
         if column.counts_rows and len(used) > 1
     )

@@ -1,4 +1,4 @@
-"""What passes between a file and a clustering."""
+"""The interface between files and clustering."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -22,19 +22,19 @@ class SourceError(ValueError):
 
 
 class LeftOut(NamedTuple):
-    """A column that is not used, and why."""
+    """A dropped column and the reason."""
 
     name: str
     reason: str
 
     @property
     def is_text(self) -> bool:
-        """Whether it is left out because it is text."""
+        """Whether it was dropped because it is text."""
         return self.reason.startswith(TEXT)
 
 
 class Filled(NamedTuple):
-    """A column of numbers with gaps: how many the file has, and the median that is put there."""
+    """A numeric column with missing values: their number in the file, and the median used."""
 
     name: str
     gaps: int
@@ -42,10 +42,10 @@ class Filled(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Rows that follow each other in a file.
+    """Consecutive rows of a file.
 
-    frame: as a data frame; native: as the file's own format holds them; share: how much of the
-    file is read with them, 0 to 1.
+    frame: as a data frame; native: in the file's own format; share: the share of the file read so
+    far, 0 to 1.
     """
 
     frame: "pl.DataFrame"
@@ -54,7 +54,7 @@ class Batch(NamedTuple):
 
 
 class Writer(Protocol):
-    """What writes batches with their clusters, in the order of the file."""
+    """Writes batches with their clusters, in the order of the file."""
 
     def write(
         self, batch: Batch, labels: NDArray[np.intp], confidence: NDArray[np.float64]
@@ -63,10 +63,10 @@ class Writer(Protocol):
 
 
 class Source(Protocol):
-    """A file that can be read from its start any number of times.
+    """A file that can be read any number of times.
 
-    name: what messages call it; columns: all it has; aside: those that are only used on demand;
-    text_is_data: whether numbers in it are written as text.
+    name: used in messages; columns: all columns; aside: those used only on demand;
+    text_is_data: whether numbers are stored as text.
     """
 
     name: str
@@ -79,16 +79,16 @@ class Source(Protocol):
         """The rows of the file."""
 
     def writer(self, target: Path) -> AbstractContextManager[Writer]:
-        """What writes the rows with their clusters in the format of this file."""
+        """A writer of the rows with their clusters, in the format of this file."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of numbers of a file: values (m, d) float64, names of its d columns.
+    """The numeric columns of a file: values (m, d) float64, names of the d columns.
 
-    n_rows: how many rows the file has; rows: which of them are here (m,), in their order, all of
-    them unless the file is longer than what may be held in memory; filled: the columns that have
-    gaps in the file and none here; notes: what to look at.
+    n_rows: number of rows in the file; rows: the row numbers (m,) of the values, in their order,
+    all unless the file is sampled; filled: columns whose missing values were filled;
+    notes: messages to the user.
     """
 
     names: tuple[str, ...]
@@ -101,12 +101,12 @@ class Table:
 
     @property
     def is_sample(self) -> bool:
-        """Whether the file has more rows than are here."""
+        """Whether the values are a sample of the file."""
         return len(self.values) < self.n_rows
 
 
 def polars() -> ModuleType:
-    """The library of data frames, or an error that names the extra it comes with."""
+    """polars, or an error that names the extra to install."""
     try:
         import polars
     except ModuleNotFoundError as error:
@@ -117,7 +117,7 @@ def polars() -> ModuleType:
 
 
 def pyarrow() -> ModuleType:
-    """The library of file formats, or an error that names the extra it comes with."""
+    """pyarrow, or an error that names the extra to install."""
     try:
         import pyarrow
         import pyarrow.csv
@@ -131,7 +131,7 @@ def pyarrow() -> ModuleType:
 
 
 def as_frame(batch: Any, columns: tuple[str, ...]) -> "pl.DataFrame":
-    """A batch of Arrow as a data frame with these names; one without a name would get another."""
+    """An Arrow batch as a data frame with these names, because polars renames unnamed columns."""
     frame: pl.DataFrame = polars().from_arrow(batch)
     frame.columns = list(columns)
     return frame

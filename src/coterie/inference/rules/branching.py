@@ -9,7 +9,7 @@ from torch import Tensor
 
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.replay import ReplayRule
-from coterie.inference.rules.wrapped import LensRule
+from coterie.inference.rules.wrapped import FramedRule
 from coterie.inference.second_look import Look
 from coterie.systems.protocol import Sequential
 
@@ -80,4 +80,4 @@ def _branch(system: Sequential, look: Look, precision: torch.dtype) -> Rule | No
     if not look.parts:
         return None
     rule = ReplayRule.of(system, look.parts, precision)
-    return rule if look.lens is None else LensRule(rule, look.lens)
+    return rule if look.frame is None else FramedRule(rule, look.frame)

@@ -8,7 +8,7 @@ from torch import Tensor, no_grad
 from torch.nn.functional import logsigmoid
 
 from coterie.functional.partitions import stick_breaking
-from coterie.systems.protocol import Commit, Sequential
+from coterie.systems.protocol import Commit, Sequential, cluster_numbers
 
 ROUND_OFF = 1e-3  # between logits of the loop, in float32, and of the rule
 
@@ -25,7 +25,9 @@ class ReplayRule:
 
     system: Sequential
     commits: tuple[Commit, ...]
-    clusters: Tensor  # (K,), which of the commits, in which order
+    served: Tensor  # (S,), the cluster that each step served
+    n_served: int
+    clusters: Tensor  # (K,), which of the clusters, in which order
     precision: torch.dtype
 
     @classmethod
@@ -44,8 +46,9 @@ class ReplayRule:
             replace(commit, memory=tuple(part.to(precision) for part in commit.memory))
             for commit in commits
         )
-        clusters = torch.arange(len(commits), device=commits[0].joined.device)
-        return cls(system, kept, clusters, precision)
+        served = cluster_numbers(commits)
+        n_served = int(served.max()) + 1
+        return cls(system, kept, served, n_served, torch.arange(n_served).to(served), precision)
 
     @property
     def device(self) -> torch.device:
@@ -56,7 +59,11 @@ class ReplayRule:
         return len(self.clusters)
 
     def log_probabilities(self, points: Tensor) -> Tensor:
-        return stick_breaking(self._claims(points))[:, self.clusters].log_softmax(-1)
+        taken = stick_breaking(self._claims(points))  # (M, S)
+        if self.n_served < len(self.served):  # several steps served one cluster
+            each = (taken[:, self.served == cluster] for cluster in range(self.n_served))
+            taken = torch.stack([steps.logsumexp(1) for steps in each], 1)
+        return taken[:, self.clusters].log_softmax(-1)
 
     def unwanted(self, points: Tensor) -> Tensor:
         """Those that are more likely refused by all clusters in turn than claimed by any.
@@ -64,7 +71,7 @@ class ReplayRule:
         A step that was undecided took points below one half; for it that counts as one half.
         """
         begins = torch.stack([_lowest_claim(commit) for commit in self.commits])
-        claims = (self._claims(points) - begins)[:, self.clusters]
+        claims = (self._claims(points) - begins)[:, torch.isin(self.served, self.clusters)]
         return logsigmoid(-claims).sum(1) > math.log(0.5)
 
     @no_grad()

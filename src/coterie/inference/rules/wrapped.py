@@ -1,4 +1,4 @@
-"""Rules around another rule: in a frame of its own, or at another temperature."""
+"""Rules around another rule: in a frame of its own, with noise by spacing, or tempered."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -6,13 +6,14 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from coterie.frames.protocol import Frame
+from coterie.inference.outliers import Spacing
 from coterie.inference.rules.protocol import Rule
-from coterie.inference.second_look import Frame
 
 
 @dataclass(frozen=True)
-class RuleThrough:
-    """Another rule, which is shown or says something else where a subclass has it so."""
+class WrappedRule:
+    """Another rule; subclasses change its input or its output."""
 
     rule: Rule
 
@@ -35,10 +36,10 @@ class RuleThrough:
 
 
 @dataclass(frozen=True)
-class LensRule(RuleThrough):
+class FramedRule(WrappedRule):
     """A rule that reads points in a frame of its own."""
 
-    lens: Frame
+    frame: Frame
 
     def log_probabilities(self, points: Tensor) -> Tensor:
         return super().log_probabilities(self._seen(points))
@@ -47,11 +48,21 @@ class LensRule(RuleThrough):
         return super().unwanted(self._seen(points))
 
     def _seen(self, points: Tensor) -> Tensor:
-        return torch.from_numpy(self.lens(points.cpu().numpy())).to(self.device)
+        return torch.from_numpy(self.frame(points.cpu().numpy())).to(self.device)
 
 
 @dataclass(frozen=True)
-class TemperedRule(RuleThrough):
+class SpacedRule(WrappedRule):
+    """A rule for which noise is what lies far from all points that its clusters were found on."""
+
+    spacing: Spacing
+
+    def unwanted(self, points: Tensor) -> Tensor:
+        return torch.from_numpy(self.spacing.beyond(points.cpu().numpy())).to(self.device)
+
+
+@dataclass(frozen=True)
+class TemperedRule(WrappedRule):
     """Another rule, its probabilities to the power of one over the temperature; labels stay."""
 
     temperature: float

@@ -1,11 +1,11 @@
 "use strict";
-// Hovering and the keyboard; the page says everything else without this.
+// Tooltips by mouse and keyboard; everything else works without this script.
 (() => {
   const rows = JSON.parse(document.getElementById("rows").textContent);
   const map = document.querySelector(".map");
   const tip = document.querySelector(".tip");
   const ring = map.querySelector(".ring");
-  const reach = 22; // how far from a point the mouse may be, in units of the drawing
+  const reach = 22; // distance from a point to the mouse, in units of the drawing
   const byX = rows.x.map((_, i) => i).sort((a, b) => rows.x[a] - rows.x[b]);
   let current = -1;
 

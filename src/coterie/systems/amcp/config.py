@@ -1,33 +1,35 @@
-"""What decides an AMCP network: its shape, how it mixes, and how it is taught."""
+"""The configuration of an AMCP network: its shape, how it mixes, and how it is trained."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from coterie.functional.mixing import E_STEPS, EStep
 from coterie.layers.mlp import ACTIVATIONS, Activation
+from coterie.systems.traits import Traits
 
-Proposal = Literal["seed", "anchor"]
+ProposalKind = Literal["seed", "anchor"]
 LEAST = {"encode_every": 0, "frequencies": 0, "landmarks": 0, "questions": 1, "proposals": 1}
 
 
 @dataclass(frozen=True)
 class AMCPConfig:
-    """Shape of the network, how it mixes, and how it is taught.
+    """Shape of the network, how it mixes, and how it is trained.
 
-    encode_every: after how many clusters the points that remain are encoded anew, 0 for one
-    encoding for all clusters; decoder_blocks: mixing under the light of a proposed cluster;
-    proposal: where the next cluster comes from, a learnt seed (any cluster, the easiest counts) or
-    a point, the anchor (its own cluster; the network says which points promise well);
+    encode_every: after how many clusters the remaining points are encoded again, 0 for a single
+    encoding; decoder_blocks: mixing conditioned on the proposed cluster; proposal: what the next
+    cluster starts from, a learnt seed (any cluster may follow, the easiest counts in the loss) or a
+    point, the anchor (its own cluster follows; the network scores the points as anchors);
     coupling: whether finished clusters condition the next proposal (InterCC); density: whether a
-    cluster has a mean and a scale, or is whatever its members have in common; cluster_scale: the
-    scale of the imaginary point that steadies a cluster's moments; questions: how many clusters of
-    a training set are asked for, one after another from the seed, at once from anchors;
-    activation: of the perceptrons, of which `relu` is much the quicker on a CPU;
-    frequencies: how many sines and cosines stand beside each coordinate; landmarks: how many points
-    random walks lead to and from, 0 for none; leaps: whether there are leaps beside the walks, as
-    far as one likes over no wide gap; unheard: in how many training sets both say nothing;
-    overlap_weight: what a cluster that is not matched costs beside its single points; proposals:
-    how many anchors a step compares, of which the surest wins.
+    cluster has a mean and a scale; cluster_scale: the standard deviation of a cluster in training,
+    also that of the pseudo-point that regularises a cluster's moments; questions: how many clusters
+    of a training set are asked for, in sequence from the seed, in parallel from anchors;
+    activation: of the perceptrons, `relu` is much the fastest on a CPU; frequencies: how many sines
+    and cosines accompany each coordinate; landmarks: the number of landmark points between which
+    random walks run, 0 for none; leaps: whether single-linkage gaps accompany the walks;
+    walk_dropout: the share of training sets in which walks and leaps are masked; overlap_weight:
+    the weight of the overlap loss of whole clusters; proposals: how many anchors a step compares,
+    of which the most decided wins; min_share: the share of a set below which an undecided rest is
+    left over.
     """
 
     columns: int = 2
@@ -37,7 +39,7 @@ class AMCPConfig:
     frequencies: int = 0
     landmarks: int = 0
     leaps: bool = False
-    unheard: float = 0.0
+    walk_dropout: float = 0.0
     references: int = 32
     em_steps: int = 3
     e_step: EStep = "column"
@@ -46,7 +48,7 @@ class AMCPConfig:
     read_width: int = 128
     refinements: int = 2
     encode_every: int = 1
-    proposal: Proposal = "seed"
+    proposal: ProposalKind = "seed"
     coupling: bool = False
     density: Literal["gaussian", "none"] = "gaussian"
     cluster_scale: float = 0.25
@@ -74,8 +76,8 @@ class AMCPConfig:
         for name, least in LEAST.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
-        if not 0 <= self.unheard <= 1:
-            raise ValueError(f"unheard is a share of the sets, 0 to 1, got {self.unheard}")
+        if not 0 <= self.walk_dropout <= 1:
+            raise ValueError(f"walk_dropout must lie between 0 and 1, got {self.walk_dropout}")
         if self.proposals > 1 and (self.proposal == "seed" or self.decoder_blocks):
             raise ValueError("several proposals are compared from anchors, without a decoder")
         if self.landmarks and self.proposal == "seed":
@@ -84,3 +86,10 @@ class AMCPConfig:
             raise ValueError("leaps lead from landmark to landmark: they need landmarks")
         if self.landmarks and self.encode_every:
             raise ValueError("walks lead over all points: landmarks need encode_every 0")
+
+    @property
+    def traits(self) -> Traits:
+        """What the rest of the package may know of such a network."""
+        if self.density == "none":
+            return Traits((self.columns,), k_max=self.k_max)
+        return Traits((self.columns,), self.density, self.cluster_scale, self.k_max)

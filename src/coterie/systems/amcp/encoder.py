@@ -1,7 +1,8 @@
-"""How AMCP encodes a set: its points are mixed through learnt references, or through landmarks.
+"""The encoder of AMCP: points are mixed through learnt references, or through landmarks.
 
-A further point reads the references as those of the set did. Landmarks it does not read: walks and
-gaps are between the points of the set, so it is taken for the nearest of these.
+A new point reads the references as the points of the set did. Walks and gaps between landmarks are
+defined for the points of the set only, so with landmarks a new point takes the encoding of its
+nearest neighbour in the set.
 
 Shapes: B sets of N points in D columns, L landmarks, C channels.
 """
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from coterie.functional.diffusion import (
     Ground,
     Walks,
-    n_news,
+    n_landmark_features,
     n_scales,
     squared_distances,
     survey,
@@ -26,55 +27,55 @@ from coterie.layers.mlp import mlp
 from coterie.layers.waves import Waves
 from coterie.systems.amcp.config import AMCPConfig
 
-FAR = 1e4  # where padding is kept, so that it is nearest to nobody
+FAR = 1e4  # the place of padding, so that it is nobody's nearest neighbour
 
 
 class Mixed(NamedTuple):
-    """A set in the light of its own points, and what further points read of it."""
+    """An encoded set, and the slots that new points read."""
 
     encoded: Tensor  # (B, N, C)
     slots: tuple[Tensor, ...]
-    near: Tensor | None  # (B, N, L), how much a point is at each landmark
+    near: Tensor | None  # (B, N, L), the weight of each landmark for a point
     walks: Walks | None
 
 
-class AMCPEncoder(nn.Module):
-    """Points one by one, then several blocks of mixing: IntraCM, where there are no landmarks."""
+class SetEncoder(nn.Module):
+    """A perceptron for each point, then blocks of mixing: IntraCM, or landmarks."""
 
     def __init__(self, config: AMCPConfig) -> None:
         super().__init__()
         self.config = config
         width, columns = config.width, config.columns
         self.waves = Waves(config.frequencies)
-        told = n_news(columns, config.leaps) if config.landmarks else 0
+        told = n_landmark_features(columns, config.leaps) if config.landmarks else 0
         seen = columns * (1 + 2 * config.frequencies) + told
         self.embed = mlp([seen, width, width, width], config.activation)
-        self.encoder = nn.ModuleList(_block(config) for _ in range(config.encoder_blocks))
-        self.norm_encoded = nn.LayerNorm(width)
+        self.blocks = nn.ModuleList(_block(config) for _ in range(config.encoder_blocks))
+        self.norm = nn.LayerNorm(width)
 
     @property
     def n_slots(self) -> int:
-        """How many tensors of an encoding any further point reads."""
-        return 3 if self.config.landmarks else len(self.encoder)
+        """How many tensors of an encoding a new point reads."""
+        return 3 if self.config.landmarks else len(self.blocks)
 
     def mix(self, points: Tensor, mask: Tensor) -> Mixed:
         """Mix the points of sets: points (B, N, D), mask (B, N)."""
         if self.config.landmarks:
             return self._mix_through_landmarks(points, mask)
         encoded, slots = self.embed(self.waves(points)), []
-        for block in cast("Sequence[IntraCM]", self.encoder):
+        for block in cast("Sequence[IntraCM]", self.blocks):
             slots.append(block.gather(encoded, mask))
             encoded = block.read(encoded, slots[-1])
-        return Mixed(self.norm_encoded(encoded), tuple(slots), None, None)
+        return Mixed(self.norm(encoded), tuple(slots), None, None)
 
     def read_slots(self, points: Tensor, slots: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
-        """Any points (B, M, D) in the light of slots that were kept: (B, M, C), and their near."""
+        """Encode any points (B, M, D) from stored slots: (B, M, C), and their landmark weights."""
         if self.config.landmarks:
             return _as_the_nearest(points, *slots)
         encoded = self.embed(self.waves(points))
-        for block, slot in zip(cast("Sequence[IntraCM]", self.encoder), slots, strict=True):
+        for block, slot in zip(cast("Sequence[IntraCM]", self.blocks), slots, strict=True):
             encoded = block.read(encoded, slot)
-        return self.norm_encoded(encoded), None
+        return self.norm(encoded), None
 
     def _mix_through_landmarks(self, points: Tensor, mask: Tensor) -> Mixed:
         chosen, ground, near, walks = survey(
@@ -82,20 +83,20 @@ class AMCPEncoder(nn.Module):
         )
         encoded = self._embed_beside(points, near, ground)
         chosen = chosen[..., None].expand(-1, -1, self.config.width)
-        for block in cast("Sequence[LandmarkMixing]", self.encoder):
+        for block in cast("Sequence[LandmarkMixing]", self.blocks):
             told = block.gather(encoded.gather(1, chosen), ground.there, walks.ends)
             encoded = block.read(encoded, told, near)
-        encoded = self.norm_encoded(encoded)
+        encoded = self.norm(encoded)
         kept = torch.where(mask[..., None], points, FAR)
         return Mixed(encoded, (kept, encoded, near), near, walks)
 
     def _embed_beside(self, points: Tensor, near: Tensor, ground: Ground) -> Tensor:
-        """Points (B, N, D) one by one, with what the landmarks near them tell: (B, N, C)."""
-        embedded: Tensor = self.embed(torch.cat([self.waves(points), near @ ground.news], -1))
+        """Points (B, N, D) with the features of the landmarks near them: (B, N, C)."""
+        embedded: Tensor = self.embed(torch.cat([self.waves(points), near @ ground.features], -1))
         return embedded
 
     def _n_landmarks(self, n_points: int) -> int:
-        """As many as are wanted, or as there are points; an exported graph takes any number."""
+        """At most one for each point; an exported graph has a fixed number."""
         if torch.compiler.is_exporting():
             return self.config.landmarks
         return min(self.config.landmarks, n_points)
@@ -104,8 +105,8 @@ class AMCPEncoder(nn.Module):
 def _as_the_nearest(
     points: Tensor, kept: Tensor, encoded: Tensor, near: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """What is known of the nearest of points that were kept (B, N, D): (B, M, C), (B, M, L)."""
-    if torch.equal(points, kept):  # who asks about the set itself, as nearly all do
+    """The encoding of the nearest stored point (B, N, D): (B, M, C), (B, M, L)."""
+    if torch.equal(points, kept):  # the set itself, the common case
         return encoded, near
     nearest = squared_distances(points, kept).argmin(2, keepdim=True)
 

@@ -1,4 +1,4 @@
-"""How AMCP is taught: questions about labelled sets, and what wrong answers cost."""
+"""The training loss of AMCP: questions about labelled sets, all of known answer."""
 
 import torch
 from torch import Generator, Tensor
@@ -6,7 +6,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from coterie.data.batch import SetBatch
 from coterie.functional.anchors import draw_anchors
-from coterie.functional.diffusion import Walks, forget
+from coterie.functional.diffusion import Walks, drop_walks
 from coterie.functional.matching import (
     cluster_mean,
     membership_loss,
@@ -20,13 +20,14 @@ from coterie.systems.amcp.parts import Features, Guess, Question
 from coterie.systems.protocol import require_labels
 
 
-class AMCPLessons(AMCPNetwork):
-    """The network with the losses that teach it."""
+class Lessons:
+    """The losses that train a network; the network itself is the caller's."""
 
-    regions = ("encode", "step_loss", "anchor_loss")
+    def __init__(self, network: AMCPNetwork) -> None:
+        self.network, self.config = network, network.config
 
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
-        """The loss of the questions asked of each set, as the proposal wants them."""
+        """The loss of the questions asked of each set, as the kind of proposal requires."""
         labels = require_labels(batch)
         if self.config.proposal == "anchor":
             return self._loss_from_anchors(batch, labels, generator)
@@ -44,14 +45,14 @@ class AMCPLessons(AMCPNetwork):
             if features is None or (
                 self.config.encode_every and turn % self.config.encode_every == 0
             ):
-                features, _ = self.encode(batch.points, remaining)
+                features, _ = self.network.encode(batch.points, remaining)
             question = Question(remaining[:, None], n_points, finished, remaining[:, None])
             loss, best = self.step_loss(features, question, labels)
             total = total + loss
             counted = counted + present_clusters(labels, remaining, self.config.k_max).any(1).sum()
             if turn + 1 < self.config.questions:
                 found = remaining & (labels == best[:, None])
-                finished = finished + self.summary(features.pool, found[:, None], n_points)
+                finished = finished + self.network.summary(features.pool, found[:, None], n_points)
                 remaining = remaining & ~found
         return total / counted.clamp_min(1)
 
@@ -60,7 +61,7 @@ class AMCPLessons(AMCPNetwork):
     ) -> tuple[Tensor, Tensor]:
         """One step's loss, summed over the sets, and the cluster it fitted best (B,)."""
         remaining = question.remaining[:, 0]
-        guesses, _ = self.guess(features, question)
+        guesses, _ = self.network.guess(features, question)
         losses = [self._losses(features, remaining, labels, guess) for guess in guesses]
         easiest = [minimum_over_clusters(each, labels, remaining).sum() for each in losses]
         present = present_clusters(labels, remaining, self.config.k_max)
@@ -72,7 +73,7 @@ class AMCPLessons(AMCPNetwork):
     ) -> Tensor:
         """DAC's eq. 5 against every cluster: (B, K)."""
         k_max = self.config.k_max
-        density = self._density(features, guess.belief)[:, 0]
+        density = self.network.log_density(features, guess.belief)[:, 0]
         fit = -cluster_mean(density, labels, remaining, k_max)
         return membership_loss(guess.logits[:, 0], labels, remaining, k_max) + _tamed(fit)
 
@@ -83,26 +84,26 @@ class AMCPLessons(AMCPNetwork):
 
         All questions of a set share one encoding and are answered side by side.
         """
-        features, _ = self.encode(batch.points, batch.mask)
-        if features.walks is not None and self.config.unheard:
-            features = features._replace(walks=self._hushed(features.walks, generator))
+        features, _ = self.network.encode(batch.points, batch.mask)
+        if features.walks is not None and self.config.walk_dropout:
+            features = features._replace(walks=self._drop_walks(features.walks, generator))
         k_max, n_points = self.config.k_max, batch.mask.sum(1)
         anchors = draw_anchors(labels, batch.mask, self.config.questions, k_max, generator)
         members = one_hot(labels, k_max).transpose(1, 2) & batch.mask[:, None]  # (B, K, N)
-        summaries = self.summary(features.pool, members, n_points)
+        summaries = self.network.summary(features.pool, members, n_points)
         finished = anchors.finished.to(summaries) @ summaries  # (B, A, C)
         where = one_hot(anchors.point, batch.mask.shape[1]).to(batch.points)  # (B, A, N)
         question = Question(anchors.remaining, n_points, finished, where)
         return self.anchor_loss(features, question, anchors.target, anchors.judged)
 
-    def _hushed(self, walks: Walks, generator: Generator | None) -> Walks:
-        """The walks of most sets; those of the others say nothing.
+    def _drop_walks(self, walks: Walks, generator: Generator | None) -> Walks:
+        """Mask the walks of some sets.
 
-        Where clusters overlap in many columns walks are blind, and a network that has always had
-        them would not look elsewhere.
+        Where clusters overlap in many columns walks carry no information, and a network that always
+        had them would not learn to use anything else.
         """
         ticket = torch.rand(len(walks.degree), generator=generator, device=walks.degree.device)
-        return forget(walks, ticket < self.config.unheard)
+        return drop_walks(walks, ticket < self.config.walk_dropout)
 
     def anchor_loss(
         self, features: Features, question: Question, target: Tensor, judged: Tensor
@@ -113,12 +114,12 @@ class AMCPLessons(AMCPNetwork):
         """
         remaining, wanted = question.remaining, target.to(features.score)
         size = target.sum(2)  # (B, A), zero where the right answer is that nothing is left
-        guesses, _ = self.guess(features, question)
+        guesses, _ = self.network.guess(features, question)
         losses = []
         for guess in guesses:
             wrong = binary_cross_entropy_with_logits(guess.logits, wanted, reduction="none")
             missed = torch.where(remaining, wrong, 0.0).sum(2) / remaining.sum(2).clamp_min(1)
-            density = self._density(features, guess.belief)
+            density = self.network.log_density(features, guess.belief)
             fit = -torch.where(target, density, 0.0).sum(2) / size.clamp_min(1)
             losses.append((missed + _tamed(fit)).mean())
             if self.config.overlap_weight:

@@ -1,4 +1,4 @@
-"""The network of AMCP (Liu, Jing 2022): points are mixed, coupled with what was found, read out.
+"""The network of AMCP (Liu, Jing 2022): mixing, coupling with the clusters found, read-out.
 
 IntraCM is the paper's appendix B; the proposal, its refinements, the narrow read-out and the form
 of the coupling are this project's own.
@@ -14,28 +14,31 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
+from coterie.densities.gaussian import DiagonalGaussian
 from coterie.functional.anchors import best_anchor, spread_anchors
 from coterie.functional.diffusion import n_scales, nearness, walk_from
-from coterie.functional.em import Gaussians, gaussian_log_density, map_moments
+from coterie.functional.em import gaussian_log_density, map_moments
 from coterie.functional.reduce import all_points_sum, count_points, masked_softmax
 from coterie.layers.mixing import IntraCM
 from coterie.layers.mlp import mlp
 from coterie.systems.amcp.config import AMCPConfig
-from coterie.systems.amcp.encoder import AMCPEncoder
+from coterie.systems.amcp.encoder import SetEncoder
 from coterie.systems.amcp.parts import Belief, Features, Guess, Question, Scene
 
 
-class AMCPNetwork(AMCPEncoder):
+class AMCPNetwork(nn.Module):
     """Encoder (IntraCM), proposal conditioned on finished clusters (InterCC), refined read-out."""
 
     def __init__(self, config: AMCPConfig) -> None:
-        super().__init__(config)
+        super().__init__()
+        self.config = config
+        self.encoder = SetEncoder(config)
         width, narrow, columns = config.width, config.read_width, config.columns
         act = config.activation
         # Without a density a cluster has no place: every moment below has no columns.
         self.located = columns if config.density == "gaussian" else 0
         if config.landmarks:
-            self.hear = nn.Linear(n_scales(config.leaps), narrow, bias=False)
+            self.walk_map = nn.Linear(n_scales(config.leaps), narrow, bias=False)
         decoder = nn.ModuleList(
             IntraCM(narrow, config.heads, config.references, 1, config.e_step, act)
             for _ in range(config.decoder_blocks)
@@ -71,7 +74,7 @@ class AMCPNetwork(AMCPEncoder):
 
     def encode(self, points: Tensor, mask: Tensor) -> tuple[Features, tuple[Tensor, ...]]:
         """What a step reads of sets: points (B, N, D), mask (B, N) -> features and slots."""
-        encoded, slots, near, walks = self.mix(points, mask)
+        encoded, slots, near, walks = self.encoder.mix(points, mask)
         if self.config.proposal == "anchor":
             promise = self.promise(encoded.detach())  # it judges the encoding, it must not bend it
         else:
@@ -82,7 +85,7 @@ class AMCPNetwork(AMCPEncoder):
 
     def view(self, points: Tensor, slots: Sequence[Tensor]) -> Scene:
         """Any points (B, M, D) in the light of an encoding that was kept."""
-        encoded, near = self.read_slots(points, slots)
+        encoded, near = self.encoder.read_slots(points, slots)
         return Scene(self.score_map(encoded)[:, None], points[..., : self.located], near)
 
     def guess(
@@ -93,16 +96,16 @@ class AMCPNetwork(AMCPEncoder):
         scene = Scene(features.score[:, None], features.points, features.near)
         slots: list[Tensor] = []
         if self.decoder:
-            score = self._condition(scene, belief)  # (B, A, N, W)
+            score = self.condition(scene, belief)  # (B, A, N, W)
             mask = question.remaining.flatten(0, 1)
             for block in self.decoder:
                 slots.append(block.gather(score.flatten(0, 1), mask))
                 score = block.read(score.flatten(0, 1), slots[-1]).view_as(score)
             scene = scene._replace(score=self.norm_decoded(score))
-        guesses = [Guess(self._logits(scene, belief), belief)]
+        guesses = [Guess(self.logits(scene, belief), belief)]
         for _ in range(self.config.refinements):
             belief = self._refine(features, question.remaining, guesses[-1])
-            guesses.append(Guess(self._logits(scene, belief), belief))
+            guesses.append(Guess(self.logits(scene, belief), belief))
         return guesses, tuple(slots)
 
     def summary(self, pool: Tensor, members: Tensor, n_points: Tensor) -> Tensor:
@@ -119,7 +122,7 @@ class AMCPNetwork(AMCPEncoder):
         # Weighted by its share, so that the sum stays bounded however many clusters there are.
         return share * self.summarise(torch.cat([mean, _log(share)], -1))
 
-    def _anchors(self, promise: Tensor, refused: Tensor, mask: Tensor) -> Tensor:
+    def anchors(self, promise: Tensor, refused: Tensor, mask: Tensor) -> Tensor:
         """The points to start from, by their promise and by whether a cluster nearly took them.
 
         promise and refused (B, N, 1), mask (B, N) -> weights (B, A, N) that sum to one.
@@ -193,13 +196,13 @@ class AMCPNetwork(AMCPEncoder):
         log_scale = (scale.log() + stretch).clamp(-3.5, 4.0)  # a density that cannot explode
         return Belief(phi, mean + shift * scale, log_scale, walked)
 
-    def _gaussian(self, belief: Belief) -> Gaussians | None:
+    def density(self, belief: Belief) -> DiagonalGaussian | None:
+        """The density of the first of the clusters, where clusters have one."""
         if not self.located:
             return None
-        log_weight = belief.mean.new_zeros(belief.mean.shape[:2])
-        return Gaussians(log_weight, belief.mean, belief.log_scale)
+        return DiagonalGaussian(belief.mean[:, 0], belief.log_scale[:, 0])
 
-    def _condition(self, scene: Scene, belief: Belief) -> Tensor:
+    def condition(self, scene: Scene, belief: Belief) -> Tensor:
         """Each point in the light of each cluster: what it looks like, and where it lies in it.
 
         -> (B, A, N, W).
@@ -207,7 +210,7 @@ class AMCPNetwork(AMCPEncoder):
         gate, shift = self.modulate(belief.phi)[:, :, None].chunk(2, -1)
         seen = torch.addcmul(shift, scene.score, 1 + gate)
         if scene.near is not None:
-            seen = seen + self.hear(nearness(scene.near, belief.walked))
+            seen = seen + self.walk_map(nearness(scene.near, belief.walked))
         if not self.located:
             return seen
         apart = scene.points[:, None] - belief.mean[:, :, None]
@@ -217,11 +220,11 @@ class AMCPNetwork(AMCPEncoder):
         place = [z / (1 + z.abs() / 4), -square / (1 + square / 8), distance]
         return seen + self.place(torch.cat(place, -1))
 
-    def _logits(self, scene: Scene, belief: Belief) -> Tensor:
-        hidden = self.read(self._condition(scene, belief))
+    def logits(self, scene: Scene, belief: Belief) -> Tensor:
+        hidden = self.read(self.condition(scene, belief))
         return self.membership(hidden)[..., 0]
 
-    def _density(self, features: Features, belief: Belief) -> Tensor:
+    def log_density(self, features: Features, belief: Belief) -> Tensor:
         """Log-density of each point under each cluster's Gaussian: (B, A, N); zero without one."""
         density = gaussian_log_density(features.points, belief.mean, belief.log_scale)
         return density.transpose(1, 2)

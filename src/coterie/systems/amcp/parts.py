@@ -1,4 +1,4 @@
-"""What the parts of AMCP tell each other.
+"""The values that pass between the parts of AMCP.
 
 Shapes: B sets of N points; A clusters are asked for at the same time, one in a step of the loop,
 several in training.
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from coterie.data.batch import Compaction
 from coterie.functional.diffusion import Walks
 
 
@@ -54,3 +55,22 @@ class Question(NamedTuple):
     n_points: Tensor  # (B,), in all
     finished: Tensor  # (B, A, C), the sum of the summaries of the clusters found before
     anchor: Tensor  # (B, A, N), the weight of each point as the anchor; without meaning for a seed
+
+
+class Encoding(NamedTuple):
+    """The points that remained when they were last encoded, and what came of it."""
+
+    left: Compaction
+    features: Features
+    slots: tuple[Tensor, ...]
+
+
+class Found(NamedTuple):
+    """The next cluster of each set, among the M points that are at hand."""
+
+    claimed: Tensor  # (B, M) bool
+    logits: Tensor  # (B, M), -inf for points that are not on offer
+    first: Belief
+    last: Belief
+    decoder_slots: tuple[Tensor, ...]
+    summary: Tensor  # (B, 1, C), what it leaves to later clusters

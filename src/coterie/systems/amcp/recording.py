@@ -1,14 +1,14 @@
-"""AMCP on a GPU, its arithmetic recorded once for each shape of sets and replayed ever after.
+"""AMCP on a GPU: its arithmetic is captured once for each shape of sets, then replayed.
 
-A step is a hundred small kernels, which a GPU runs several times faster than Python can start them.
-As a CUDA graph the encoder and the step are one call each. One loop at a time: sets that are at
-work stand in the recording's own tensors.
+A step is a hundred small kernels, which a GPU runs several times faster than Python can launch
+them. As CUDA graphs the encoder and the step are one call each. A recording serves one loop at a
+time: the sets at work are stored in its own tensors.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Generator, Tensor
@@ -16,20 +16,38 @@ from torch.nn.functional import logsigmoid
 
 from coterie.data.batch import Compaction, SetBatch, compact
 from coterie.functional.reduce import count_points, is_sharded
-from coterie.systems.amcp.parts import Belief
-from coterie.systems.amcp.steps import AMCP, Found
-from coterie.systems.protocol import Commit, Sequential, State
+from coterie.systems.amcp.network import AMCPNetwork
+from coterie.systems.amcp.parts import Belief, Features, Found
+from coterie.systems.protocol import Commit, State
 
 BUCKET = 128  # sets are padded to a multiple of this many points, so that few shapes are recorded
 MOST_SHAPES = 16
 WARM_UP_CALLS = 2
 
 
-def recorded(system: Sequential) -> "Sequential | RecordedAMCP":
+class Steps(Hashable, Protocol):
+    """What a recording needs of the system whose steps it records."""
+
+    network: AMCPNetwork
+
+    @property
+    def encodes_once(self) -> bool: ...
+    def start(self, batch: SetBatch) -> State: ...
+    def finished(self, state: State) -> Tensor: ...
+    def step(self, state: State, generator: Generator | None = None) -> Commit: ...
+    def find(
+        self, features: Features, mask: Tensor, n_points: Tensor, finished: Tensor, refused: Tensor
+    ) -> Found: ...
+    def commit(
+        self, left: Compaction, slots: tuple[Tensor, ...], found: Found, encoded: Any
+    ) -> Commit: ...
+
+
+def recorded(system: Steps) -> "Steps | RecordedAMCP":
     """The system itself, or one that replays its steps, where it encodes once on a GPU."""
-    if not isinstance(system, AMCP) or system.config.encode_every or is_sharded():
+    if not system.encodes_once or is_sharded():
         return system
-    if next(system.parameters()).device.type != "cuda":
+    if next(system.network.parameters()).device.type != "cuda":
         return system
     return _recorder(system)
 
@@ -40,31 +58,31 @@ class RecordedAMCP:
     A shape is recorded when it comes for the second time: a recording costs some thirty steps.
     """
 
-    def __init__(self, network: AMCP) -> None:
-        self.network = network
+    def __init__(self, system: Steps) -> None:
+        self.system = system
         self.seen: OrderedDict[tuple[int, int, str], Program | None] = OrderedDict()
 
     def start(self, batch: SetBatch) -> State:
-        return self.network.start(batch)
+        return self.system.start(batch)
 
     def finished(self, state: State) -> Tensor:
-        return self.network.finished(state)
+        return self.system.finished(state)
 
     def step(self, state: State, generator: Generator | None = None) -> Commit:
         if not state.commits:
             left = compact(state.remaining)
             if (program := self._program(left)) is None:
-                return self.network.step(state, generator)
+                return self.system.step(state, generator)
             n_points = count_points(state.batch.mask)
             slots = program.encode(left.take(state.batch.points), left.mask, n_points)
-            progress = Progress(left, slots, program)
-        elif isinstance(state.encoded, Progress):
-            progress = state.encoded
+            at_work = AtWork(left, slots, program)
+        elif isinstance(state.encoded, AtWork):
+            at_work = state.encoded
         else:
-            return self.network.step(state, generator)
-        left, slots, program = progress
+            return self.system.step(state, generator)
+        left, slots, program = at_work
         found = program.find(left.mask & left.take(state.remaining))
-        return self.network.commit(left, slots, found, progress)
+        return self.system.commit(left, slots, found, at_work)
 
     def _program(self, left: Compaction) -> "Program | None":
         """The recording for sets of this shape, None when such sets come for the first time."""
@@ -74,7 +92,7 @@ class RecordedAMCP:
         if key not in self.seen:
             self.seen[key] = None
         elif self.seen[key] is None:
-            self.seen[key] = Program(self.network, *shape)
+            self.seen[key] = Program(self.system, *shape)
         self.seen.move_to_end(key)
         if len(self.seen) > MOST_SHAPES:
             self.seen.popitem(last=False)
@@ -82,11 +100,11 @@ class RecordedAMCP:
 
 
 @lru_cache(maxsize=4)
-def _recorder(network: AMCP) -> RecordedAMCP:
-    return RecordedAMCP(network)
+def _recorder(system: Steps) -> RecordedAMCP:
+    return RecordedAMCP(system)
 
 
-class Progress(NamedTuple):
+class AtWork(NamedTuple):
     """What a step leaves for the next: who is there, the encoding, and where it is at work."""
 
     left: Compaction
@@ -97,7 +115,8 @@ class Progress(NamedTuple):
 class Program:
     """The encoder and the step for B sets of M points, which stand in tensors of their own."""
 
-    def __init__(self, network: AMCP, n_sets: int, length: int) -> None:
+    def __init__(self, system: Steps, n_sets: int, length: int) -> None:
+        network = system.network
         weight = next(network.parameters())
         self.points = weight.new_zeros(n_sets, length, network.config.columns)
         self.mask = torch.ones(n_sets, length, dtype=torch.bool, device=weight.device)
@@ -107,7 +126,7 @@ class Program:
         self.refused = weight.new_zeros(n_sets, length, 1)
         self._encode = Recorded(lambda: network.encode(self.points, self.mask))
         self.features, self.slots = self._encode.outputs
-        self._find = Recorded(lambda: self._next(network))
+        self._find = Recorded(lambda: self._next(system))
 
     def encode(self, points: Tensor, mask: Tensor, n_points: Tensor) -> tuple[Tensor, ...]:
         """Begin with other sets, at most M points each: the slots of their encoding."""
@@ -137,8 +156,8 @@ class Program:
             found.summary.clone(),
         )
 
-    def _next(self, network: AMCP) -> Found:
-        found = network.find(
+    def _next(self, system: Steps) -> Found:
+        found = system.find(
             self.features, self.remaining, self.n_points, self.finished, self.refused
         )
         self.finished.add_(found.summary)

@@ -1,25 +1,37 @@
-"""Amortized mixing coupling processes (AMCP; Liu, Jing 2022): clusters by mixing and coupling.
+"""Amortized mixing coupling processes (AMCP; Liu, Jing 2022).
 
 A step turns the unassigned points and the clusters found so far into a representation phi of the
 next cluster, and phi into a membership probability for each point; given phi the points are
-independent (appendix B.1). Here are the steps; `amcp_network.py` is the network, `amcp_lessons.py`
-how it is taught.
+independent (appendix B.1). This file has the steps; `network.py` has the network, `lessons.py` its
+training loss, `recording.py` the same steps as CUDA graphs.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from dataclasses import replace
+from typing import Any, cast
 
 import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from coterie.data.batch import Compaction, SetBatch, compact
+from coterie.frames.protocol import FrameKind
 from coterie.functional.matching import sureness
 from coterie.functional.partitions import claim
 from coterie.functional.reduce import count_points, is_sharded
-from coterie.systems.amcp.lessons import AMCPLessons
-from coterie.systems.amcp.parts import Belief, Features, Question
-from coterie.systems.protocol import Commit, State, everything_remains, nothing_left
+from coterie.systems.amcp.config import AMCPConfig
+from coterie.systems.amcp.lessons import Lessons
+from coterie.systems.amcp.network import AMCPNetwork
+from coterie.systems.amcp.parts import Belief, Encoding, Features, Found, Question
+from coterie.systems.amcp.recording import recorded
+from coterie.systems.protocol import (
+    MOST_CLUSTERS,
+    Commit,
+    State,
+    everything_remains,
+    nothing_left,
+)
+from coterie.systems.traits import Traits
 
 WORTH_KEEPING = 0.8  # of the points: with fewer left, the others are put aside
 # Of proposals that are as sure the larger: sureness times the size to this power. A part of a shape
@@ -27,29 +39,53 @@ WORTH_KEEPING = 0.8  # of the points: with fewer left, the others are put aside
 SIZE_COUNTS = 0.02
 
 
-class Encoding(NamedTuple):
-    """The points that remained when they were last encoded, and what came of it."""
-
-    left: Compaction
-    features: Features
-    slots: tuple[Tensor, ...]
-
-
-class Found(NamedTuple):
-    """The next cluster of each set, among the M points that are at hand."""
-
-    claimed: Tensor  # (B, M) bool
-    logits: Tensor  # (B, M), -inf for points that are not on offer
-    first: Belief
-    last: Belief
-    decoder_slots: tuple[Tensor, ...]
-    summary: Tensor  # (B, 1, C), what it leaves to later clusters
-
-
-class AMCP(AMCPLessons):
+class AMCP(nn.Module):
     """The network as a sequential system: one cluster a step."""
 
     name = "amcp"
+    frame: FrameKind = "plain"  # that of training
+
+    def __init__(self, config: AMCPConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.network = AMCPNetwork(config)
+        self.lessons = Lessons(self.network)
+
+    @property
+    def traits(self) -> Traits:
+        return replace(self.config.traits, frame=self.frame)
+
+    @property
+    def regions(self) -> tuple[tuple[Any, str], ...]:
+        return (
+            (self.network, "encode"),
+            (self.lessons, "step_loss"),
+            (self.lessons, "anchor_loss"),
+        )
+
+    @property
+    def encodes_once(self) -> bool:
+        """Whether all steps share one encoding of the points."""
+        return not self.config.encode_every
+
+    @property
+    def n_landmarks(self) -> int:
+        """Between how many points random walks run; 0 without walks."""
+        return self.config.landmarks
+
+    def nothing_finished(self, points: Tensor) -> Tensor:
+        """The sum of the summaries of no clusters, for sets (B, N, D): zeros (B, 1, C)."""
+        return points.new_zeros(len(points), 1, self.config.width)
+
+    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+        return self.lessons.loss(batch, generator)
+
+    def accelerated(self) -> Any:
+        """The same steps as CUDA graphs, where the system runs on a GPU and encodes once."""
+        return recorded(self)
+
+    def step_limit(self, batch: SetBatch) -> int:
+        return MOST_CLUSTERS
 
     def start(self, batch: SetBatch) -> State:
         if is_sharded() and (self.config.landmarks or self.config.proposals > 1):
@@ -63,7 +99,7 @@ class AMCP(AMCPLessons):
         left, features, slots = encoding = self._encoding(state)
         mask = left.mask & left.take(state.remaining)  # (B, M)
         n_points = count_points(state.batch.mask)
-        finished = features.pool.new_zeros(len(n_points), 1, self.config.width)
+        finished = self.nothing_finished(state.batch.points)
         for commit in state.commits:
             finished = finished + commit.memory[-1]
         found = self.find(features, mask, n_points, finished, left.take(refused_so_far(state)))
@@ -75,7 +111,8 @@ class AMCP(AMCPLessons):
         """What was found among the points at hand, as a step among all of them."""
         memory = (*slots, *found.decoder_slots, *found.first, *found.last, found.summary)
         joined, logits = left.scatter(found.claimed, False), left.scatter(found.logits)
-        return Commit(joined, logits, memory, self._gaussian(found.last), encoded)
+        density = self.network.density(found.last)
+        return Commit(joined, logits, memory, density=density, encoded=encoded)
 
     def find(
         self, features: Features, mask: Tensor, n_points: Tensor, finished: Tensor, refused: Tensor
@@ -85,10 +122,10 @@ class AMCP(AMCPLessons):
         mask (B, M), who is left; n_points (B,), in all; finished (B, 1, C), the sum of what the
         clusters found left; refused (B, M, 1), log of how surely each point was refused by them.
         """
-        anchors = self._anchors(features.promise, refused, mask)
+        anchors = self.network.anchors(features.promise, refused, mask)
         remaining = mask[:, None].expand_as(anchors)
         question = Question(remaining, n_points, finished.expand(-1, anchors.shape[1], -1), anchors)
-        guesses, decoder_slots = self.guess(features, question)
+        guesses, decoder_slots = self.network.guess(features, question)
         first, last = guesses[0].belief, guesses[-1].belief
         logits = torch.where(remaining, guesses[-1].logits, -torch.inf)  # (B, A, N)
         if self.config.proposals > 1:
@@ -99,7 +136,7 @@ class AMCP(AMCPLessons):
             )
             logits = _pick(logits, surest)
         claimed = claim(logits[:, 0], mask, self.config.min_share * n_points)
-        summary = self.summary(features.pool, claimed[:, None], n_points)
+        summary = self.network.summary(features.pool, claimed[:, None], n_points)
         return Found(claimed, logits[:, 0], first, last, decoder_slots, summary)
 
     def _encoding(self, state: State) -> Encoding:
@@ -108,7 +145,7 @@ class AMCP(AMCPLessons):
         if turn and not (every and turn % every == 0):
             return _of_those_left(cast(Encoding, state.encoded), state)
         left = compact(state.remaining)
-        return Encoding(left, *self.encode(left.take(state.batch.points), left.mask))
+        return Encoding(left, *self.network.encode(left.take(state.batch.points), left.mask))
 
     def finished(self, state: State) -> Tensor:
         return nothing_left(state)
@@ -118,18 +155,18 @@ class AMCP(AMCPLessons):
         read: list[Tensor] = []  # the slots that gave the scene at hand
         for commit in commits:
             kept = iter(commit.memory)
-            slots = [next(kept) for _ in range(self.n_slots)]
+            slots = [next(kept) for _ in range(self.network.encoder.n_slots)]
             if not read or not all(map(torch.equal, read, slots)):
-                read, scene = slots, self.view(points, slots)
-            decoder_slots = [next(kept) for _ in self.decoder]
+                read, scene = slots, self.network.view(points, slots)
+            decoder_slots = [next(kept) for _ in self.network.decoder]
             first, last = (Belief(*(next(kept) for _ in Belief._fields)) for _ in range(2))
             seen = scene
-            if self.decoder:
-                score = self._condition(scene, first)
-                for block, slot in zip(self.decoder, decoder_slots, strict=True):
+            if self.network.decoder:
+                score = self.network.condition(scene, first)
+                for block, slot in zip(self.network.decoder, decoder_slots, strict=True):
                     score = block.read(score[:, 0], slot)[:, None]
-                seen = scene._replace(score=self.norm_decoded(score))
-            logits.append(self._logits(seen, last)[:, 0])
+                seen = scene._replace(score=self.network.norm_decoded(score))
+            logits.append(self.network.logits(seen, last)[:, 0])
         return torch.stack(logits, -1)
 
 

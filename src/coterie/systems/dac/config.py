@@ -1,6 +1,8 @@
-"""The shape of a DAC network and what it was trained on."""
+"""The configuration of a DAC network."""
 
 from dataclasses import dataclass
+
+from coterie.systems.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -21,3 +23,8 @@ class DACConfig:
     k_max: int = 4
     cluster_scale: float = 0.25
     min_share: float = 0.02
+
+    @property
+    def traits(self) -> Traits:
+        """What the rest of the package may know of such a network."""
+        return Traits((self.columns,), "gaussian", self.cluster_scale, self.k_max)

@@ -20,13 +20,14 @@ def plan_of(k: int, n: int, n_sets: int = 30, k_max: int = 16) -> Plan:
 
 @pytest.fixture
 def draw() -> Draw:
-    """Sets of one family: draw(family, k=3, n=200, columns=6, used=2, seed=0)."""
+    """Sets of a family, by name or as a function: draw(family, k=3, n=200, columns=6, used=2)."""
 
     def draw(family, *, k=3, n=200, columns=6, used=2, seed=0, **sizes) -> Drawn:
         plan = plan_of(k, n, **sizes)
         there = (torch.arange(columns) < used).float().expand(len(plan.labels), 1, -1)
         draws = Draws(torch.Generator().manual_seed(seed))
-        return FAMILIES[family](plan, columns, there, draws)
+        family = FAMILIES[family] if isinstance(family, str) else family
+        return family(plan, columns, there, draws)
 
     return draw
 

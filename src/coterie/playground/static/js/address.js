@@ -1,10 +1,10 @@
-// The address of the page always restores what is shown.
+// Keeps the address of the page in sync with its state.
 import { readTable } from "./api.js";
 import { decode, encode } from "./link.js";
 import { $, say } from "./say.js";
 import { viewOf } from "./view.js";
 
-const PAUSE = 300; // milliseconds without a change before the address follows
+const PAUSE = 300; // milliseconds without a change before the address is updated
 
 export class Address {
   #timer = null;
@@ -20,7 +20,7 @@ export class Address {
     addEventListener("hashchange", () => this.restore());
   }
 
-  // Show what the address says, or the first look where it says nothing.
+  // Restore the state from the address, or show the initial state.
   async restore() {
     try {
       await this.#show(this.#read());
@@ -33,7 +33,7 @@ export class Address {
     try {
       return decode(location.hash);
     } catch {
-      say("this link is damaged; here is a fresh start");
+      say("this link is damaged; showing the initial page");
       return null;
     }
   }
@@ -68,7 +68,7 @@ export class Address {
     this.#timer = setTimeout(() => this.#follow(), PAUSE);
   }
 
-  // Whether there is room for the points in an address.
+  // Whether the points fit into an address.
   #follow() {
     const { store, gallery, replay } = this;
     const hash = encode(store, gallery.names, replay.isPlaying ? null : replay.shared);
@@ -79,12 +79,12 @@ export class Address {
   async #share() {
     this.replay.pause();
     if (!this.#follow()) {
-      say("these points are too many for a link; share the file instead");
+      say("too many points for a link; share the file instead");
       return;
     }
     try {
       await navigator.clipboard.writeText(location.href);
-      say("the link is copied; it restores the points, the methods and the step");
+      say("link copied; it restores the points, the methods and the step");
     } catch {
       say("the link is in the address bar; copy it from there");
     }

@@ -1,18 +1,18 @@
-// The server, as promises. A refusal is an Error whose message is the server's sentence.
+// Requests to the server. A 4xx response becomes an Error with the server's message.
 async function ask(address, settings = {}) {
   let answer;
   try {
     answer = await fetch(address, settings);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Error("the server does not answer; is it still running?");
+    throw new Error("the server does not respond; is it still running?");
   }
   if (answer.ok) return answer.json();
   const detail = await answer.json().then(
     (body) => body.detail,
     () => null,
   );
-  throw new Error(detail ?? `the server answered ${answer.status}`);
+  throw new Error(detail ?? `the server responded with ${answer.status}`);
 }
 
 export const methods = () => ask("api/methods");

@@ -3,8 +3,8 @@ import { toCanvas, toWorld } from "./view.js";
 
 const FIRST_DABS = 12;
 const DABS = 4;
-const TICK = 40; // milliseconds between dabs of a brush that is held
-const MOVE = 1 / 24; // of the height of the canvas, for each press of an arrow key
+const TICK = 40; // milliseconds between dabs while the brush is held
+const MOVE = 1 / 24; // of the canvas height per press of an arrow key
 const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 // A draw from the normal distribution (Box and Muller).
@@ -19,7 +19,7 @@ export class Brush {
     Object.assign(this, { store, limit, onFull });
   }
 
-  // The eraser's radius and the brush's spread, in the coordinates of what is shown.
+  // The eraser's radius and the brush's spread, in data coordinates.
   spread(view) {
     return this.size * (view.halfHeight / 6);
   }
@@ -99,7 +99,7 @@ export class Brush {
   }
 }
 
-// Where the keys are on the canvas.
+// The position of the keyboard cursor on the canvas.
 class Cursor {
   constructor(brush, x, y) {
     Object.assign(this, { brush, x, y });

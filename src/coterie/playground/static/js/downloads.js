@@ -1,4 +1,4 @@
-// Files that a visitor takes home.
+// Downloads of a panel.
 import { drawPicture, lastFrame } from "./picture.js";
 import { pythonFor } from "./python.js";
 
@@ -15,15 +15,14 @@ const cell = (value) =>
 
 const count = (text, letter) => text.split(letter).length;
 
-// The lines of the file itself with their clusters, so that nothing of it is lost; null where its
-// lines are not its rows.
+// The original lines of the file with their clusters; null if its lines do not match its rows.
 function linesOfFile({ text, columns }, header, added) {
   const lines = text
     .replace(/^\ufeff/, "")
     .trimEnd()
     .split(/\r?\n/);
   const [separator] = [...",;\t"].sort((a, b) => count(lines[0], b) - count(lines[0], a));
-  if (lines.length === added.length) lines.unshift(columns.join(separator)); // bare numbers
+  if (lines.length === added.length) lines.unshift(columns.join(separator)); // no header
   if (lines.length !== added.length + 1) return null;
   return [header, ...added].map((cells, i) => [lines[i], ...cells].join(separator));
 }

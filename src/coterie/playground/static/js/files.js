@@ -1,4 +1,4 @@
-// Tables that are dropped on the page or chosen in its dialog.
+// Tables that are dropped on the page or opened in the file dialog.
 import { readTable } from "./api.js";
 import { grouped, say } from "./say.js";
 import { viewOf } from "./view.js";
@@ -23,7 +23,7 @@ export class Files {
     if (!file) return;
     if (file.size > this.maxBytes) {
       say(
-        `${file.name} has ${grouped(file.size)} bytes; this server takes ${grouped(this.maxBytes)}`,
+        `${file.name} has ${grouped(file.size)} bytes; this server allows ${grouped(this.maxBytes)}`,
       );
       return;
     }
@@ -67,7 +67,7 @@ export class Files {
     return true;
   }
 
-  // Say what is on the canvas, where it comes from a file.
+  // Describe the table on the canvas.
   show() {
     const { source, points } = this.store;
     const isOurs = source.kind === "table" && source.file === this.file;
@@ -79,7 +79,7 @@ export class Files {
       .filter(({ name }) => name !== source.truth)
       .map(({ name, reason }) => `${name || "(no name)"} (${reason})`);
     const parts = [`${grouped(points.length)} rows, columns ${source.columns.join(", ")}`];
-    if (left.length) parts.push(`left out: ${left.join(", ")}`);
+    if (left.length) parts.push(`dropped: ${left.join(", ")}`);
     parts.push(...source.notes);
     this.note.textContent = `${source.file}: ${parts.join("; ")}`;
   }

@@ -1,4 +1,4 @@
-// The panels side by side, one for each method that is chosen.
+// The panels, one for each selected method.
 import { Panel } from "./panel.js";
 import { $ } from "./say.js";
 
@@ -6,7 +6,7 @@ const KINDS = { system: "Ours", peer: "Others" };
 
 export class Gallery extends EventTarget {
   panels = new Map(); // by the name of the method
-  #shallPlay = false; // once all panels have answered
+  #shallPlay = false; // once all panels have results
 
   constructor(store, methods, brush, replay) {
     super();
@@ -27,7 +27,7 @@ export class Gallery extends EventTarget {
     return [...this.panels.values()];
   }
 
-  // Have panels for these methods and no others.
+  // Show panels for exactly these methods.
   choose(names) {
     for (const name of this.names.filter((each) => !names.includes(each))) {
       this.panels.get(name).close();
@@ -48,7 +48,7 @@ export class Gallery extends EventTarget {
     this.dispatchEvent(new Event("choice"));
   }
 
-  // The points have changed; what is drawn by hand is shown as it comes, the rest step by step.
+  // The points have changed: drawings show the outcome at once, other sets replay the steps.
   ask(isBreak) {
     const isDrawn = this.store.source.kind === "drawn";
     if (isDrawn) this.replay.toEnd();
@@ -57,7 +57,7 @@ export class Gallery extends EventTarget {
     for (const panel of this.#shown) panel.ask(isBreak);
   }
 
-  // Look at a step as soon as there are steps.
+  // Show a step as soon as there are results.
   goTo(frame) {
     this.#shallPlay = false;
     if (document.body.dataset.state === "done") this.replay.go(frame);
@@ -87,7 +87,7 @@ export class Gallery extends EventTarget {
     this.dispatchEvent(new Event("done"));
   }
 
-  // Clusters that share most of their points have one colour in all panels.
+  // Clusters that share most of their points have the same colour in all panels.
   #paint() {
     const reference = this.#shown.find((panel) => panel.result)?.result.labels;
     for (const panel of this.#shown) panel.paintLike(reference);

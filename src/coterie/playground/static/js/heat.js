@@ -1,5 +1,5 @@
-// Membership probabilities as a glow: each cell of a coarse grid takes the mean of the points
-// around it, weighted by distance, and fades where there are none.
+// Membership probabilities as a glow: each cell of a coarse grid shows the mean of the points
+// around it, weighted by distance, and fades out where there are none.
 const COLUMNS = 96;
 const ROWS = 72;
 const REACH = 5; // cells

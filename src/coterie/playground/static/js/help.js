@@ -1,4 +1,4 @@
-// What the page says of itself: keys, API, limits.
+// The help dialog: keys, API, limits.
 import { $, grouped } from "./say.js";
 
 export function showHelp(limits) {
@@ -11,7 +11,7 @@ export function showHelp(limits) {
     "  --data-binary @table.csv",
   ].join("\n");
   $("limits").textContent =
-    `This server takes ${grouped(limits.max_points)} points of ${limits.max_columns} columns` +
-    ` and gives each clustering ${limits.seconds} s.`;
+    `This server allows ${grouped(limits.max_points)} points of ${limits.max_columns} columns` +
+    ` and ${limits.seconds} s per clustering.`;
   $("about").addEventListener("click", () => $("about-box").showModal());
 }

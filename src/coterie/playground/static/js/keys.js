@@ -1,4 +1,4 @@
-// The keys that work everywhere on the page.
+// Keyboard shortcuts of the whole page.
 const TOOLS = { b: "brush", d: "dot", e: "eraser" };
 const TYPING = "input:not([type=range], [type=radio], [type=checkbox]), select, textarea";
 

@@ -1,5 +1,5 @@
-// What you see, in the part of the address behind the #. Presets are told by their settings, few
-// points by their thousandths, tables by their numbers.
+// The state of the page as the hash of its address. Presets are encoded by their settings, drawn
+// points in thousandths, tables by their numbers.
 const MOST_NUMBERS = 12_000;
 
 const toText = (array) => {
@@ -20,7 +20,7 @@ const rowsOf = (values, width) =>
     Array.from(values.subarray(i * width, (i + 1) * width)),
   );
 
-// The hash, or null where the points are too many for an address.
+// The hash, or null if there are too many points for an address.
 export function encode({ source, points, knownTruth }, methods, frame) {
   const parts = new URLSearchParams();
   if (source.kind === "preset") {
@@ -46,7 +46,7 @@ export function encode({ source, points, knownTruth }, methods, frame) {
   return `#${parts}`;
 }
 
-// {preset} or {points, truth, columns}, with methods and frame; null where there is nothing to read.
+// {preset} or {points, truth, columns}, with methods and frame; null for an empty hash.
 export function decode(hash) {
   const parts = new URLSearchParams(hash.replace(/^#/, ""));
   if (!parts.has("methods")) return null;

@@ -1,4 +1,4 @@
-// The page: what belongs to what.
+// The page: connects its parts.
 import { Address } from "./address.js";
 import * as api from "./api.js";
 import { Brush } from "./brush.js";
@@ -22,7 +22,7 @@ const replay = new Replay({
 });
 const brush = new Brush(store, {
   limit: limits.max_points,
-  onFull: () => say(`this server takes ${grouped(limits.max_points)} points`),
+  onFull: () => say(`this server allows ${grouped(limits.max_points)} points`),
 });
 const gallery = new Gallery(store, methods, brush, replay);
 $("n").max = Math.min($("n").max, limits.max_points);

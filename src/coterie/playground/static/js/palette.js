@@ -1,5 +1,5 @@
-// Okabe and Ito's palette without the two that a white page swallows or text hides; further
-// clusters take the colours again, in another shape.
+// Okabe and Ito's palette without yellow and black, which are hard to see on white or look like
+// text; later clusters repeat the colours with other markers.
 export const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
 export const SHAPES = ["disc", "triangle", "square", "diamond", "down", "cross"];
 
@@ -8,8 +8,8 @@ export const shapeOf = (cluster) => SHAPES[Math.floor(cluster / COLOURS.length) 
 
 export const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 
-// Numbers for the clusters of a panel such that clusters which share most points with those of a
-// reference take their number, and so their colour.
+// Renumbers the clusters of a panel so that clusters which share most points with those of a
+// reference have the same number and colour.
 export function matchColours(labels, reference) {
   const k = Math.max(-1, ...labels) + 1;
   const identity = Array.from({ length: k }, (_, number) => number);

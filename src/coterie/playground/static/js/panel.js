@@ -1,4 +1,4 @@
-// A method's picture of the points, what it found, and what can be taken home.
+// The panel of a method: picture, results and downloads.
 import { saveCode, saveLabels, savePicture } from "./downloads.js";
 import { matchColours } from "./palette.js";
 import { THEMES, drawPicture, lastFrame } from "./picture.js";
@@ -41,7 +41,7 @@ export class Panel extends EventTarget {
     return this.store.view;
   }
 
-  // Ask anew; what is shown stays until the answer comes, unless the points are others now.
+  // Request a clustering; the old result stays visible unless the points were replaced.
   ask(isBreak) {
     if (isBreak) {
       this.result = null;
@@ -125,7 +125,7 @@ export class Panel extends EventTarget {
       stats.append(
         element(
           "span",
-          { title: "agreement with the truth, 1 is perfect" },
+          { title: "adjusted Rand index; 1 is a perfect match with the truth" },
           "ARI ",
           element("b", { textContent: result.ari.toFixed(2) }),
         ),
@@ -134,7 +134,7 @@ export class Panel extends EventTarget {
     stats.append(
       element("span", {
         textContent: inWords(result.seconds),
-        title: `${Math.round(result.roundTrip)} ms with the way to the server and back`,
+        title: `${Math.round(result.roundTrip)} ms including the round trip to the server`,
       }),
     );
     this.note.textContent = result.warnings[0] ?? (result.steps ? "" : "no steps to replay");
@@ -158,8 +158,8 @@ export class Panel extends EventTarget {
       button("Labels", "The points with their clusters, as CSV", () =>
         saveLabels(this.store, this.result),
       ),
-      button("Picture", "What this panel shows, as PNG", () => savePicture(this.scene(), method)),
-      button("Python", "The program that does the same", () => saveCode(this.store, method)),
+      button("Picture", "This panel as PNG", () => savePicture(this.scene(), method)),
+      button("Python", "An equivalent Python program", () => saveCode(this.store, method)),
     ];
     this.node = element(
       "article",

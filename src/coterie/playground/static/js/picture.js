@@ -140,7 +140,7 @@ function drawSteps({ context, width, height, at, radius, result, theme, number }
   for (const i of claimed) dot(context, at[i], radius * 1.15, shapeOf(cluster), colour, theme.rim);
 }
 
-// The final cluster that most of a step's points ended in.
+// The final cluster of most of a step's points.
 export function fateOf(step, result) {
   const counts = new Array(result.n_clusters).fill(0);
   for (const i of step.claimed) counts[result.labels[i]] += 1;

@@ -29,7 +29,7 @@ export class Presets {
     this.choose(known[0].name);
   }
 
-  // Set the sliders to what a preset allows, and to what it starts with unless told otherwise.
+  // Set the sliders to the ranges of a preset, and to its initial values unless given.
   choose(name, settings = {}) {
     const preset = this.known.find((each) => each.name === name) ?? this.known[0];
     this.#chosen = preset;

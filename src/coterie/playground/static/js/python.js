@@ -1,4 +1,4 @@
-// The Python program that does what a panel shows.
+// The Python program equivalent to a panel.
 const quoted = (text) => JSON.stringify(text);
 
 export function pythonFor(store, method) {

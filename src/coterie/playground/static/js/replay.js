@@ -1,6 +1,6 @@
 // Play, pause and the step slider, for all panels at once. A panel with fewer steps than another
-// shows its outcome while the other goes on.
-const BEAT = 900; // milliseconds for a step
+// shows its outcome while the other continues.
+const BEAT = 900; // milliseconds per step
 
 export class Replay extends EventTarget {
   frame = 0;
@@ -14,7 +14,7 @@ export class Replay extends EventTarget {
     back.addEventListener("click", () => this.step(-1));
     forward.addEventListener("click", () => this.step(1));
     slider.addEventListener("input", () => {
-      const wanted = Number(slider.value); // before pausing puts it back
+      const wanted = Number(slider.value); // before pausing resets it
       this.pause();
       this.go(wanted);
     });
@@ -29,7 +29,7 @@ export class Replay extends EventTarget {
     return this.frame >= this.last;
   }
 
-  // The frame that goes into a link; null for the outcome.
+  // The frame stored in a link; null for the outcome.
   get shared() {
     return this.isAtEnd ? null : this.frame;
   }
@@ -38,7 +38,7 @@ export class Replay extends EventTarget {
     return this.isAtEnd ? panel.lastFrame : Math.min(this.frame, panel.lastFrame);
   }
 
-  // The panels have new answers; who looked at the outcome goes on looking at it.
+  // The panels have new results; if the outcome was shown, it stays shown.
   fit(panels) {
     const wasAtEnd = this.isAtEnd;
     this.panels = panels;

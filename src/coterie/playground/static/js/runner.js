@@ -1,9 +1,9 @@
-// Asks the server for the clusters of one panel: one question at a time, always the latest. What
-// changed while an answer was on its way is asked next; an answer to points that were erased or
-// replaced since is dropped.
+// Requests the clusters of one panel from the server, one request at a time, always for the latest
+// points. Changes during a request trigger another one; results for points that were erased or
+// replaced since are dropped.
 import { cluster } from "./api.js";
 
-const PAUSE = 15; // milliseconds to wait for more of the same stroke
+const PAUSE = 15; // milliseconds to wait for more of the stroke
 
 export class Runner {
   #asking = null;
@@ -64,7 +64,7 @@ export class Runner {
     } catch (error) {
       fault = error;
     }
-    if (this.#asking !== question) return; // dropped, something newer is on its way
+    if (this.#asking !== question) return; // superseded by a newer request
     this.#asking = null;
     this.onBusy(false);
     if (question.epoch === store.epoch) {

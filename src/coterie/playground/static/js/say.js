@@ -1,4 +1,4 @@
-// One sentence for people, over the page for a while.
+// A message shown over the page for a while.
 const SHOWN = 6000; // milliseconds
 let timer = null;
 

@@ -1,9 +1,9 @@
-// The points on the canvas, where they come from, and the way back.
+// The points on the canvas, their source, and undo.
 //
-// points: what is clustered, (n, d); plane: where they are drawn, (n, 2), the same array in the
-// plane; truth: their true clusters, -1 where nobody knows. `epoch` counts the changes after which
-// earlier answers mean nothing; points that are added at the end do not count. `view` stays while
-// one draws, so that nothing moves below the brush.
+// points: what is clustered, (n, d); plane: where they are drawn, (n, 2), the same array if d = 2;
+// truth: their true clusters, -1 if unknown. `epoch` counts the changes that invalidate earlier
+// results; points appended at the end do not. `view` is constant while drawing, so that nothing
+// moves below the brush.
 import { WORLD } from "./view.js";
 
 const UNDO_DEPTH = 60;
@@ -25,7 +25,7 @@ export class Store extends EventTarget {
     return this.truth.some((cluster) => cluster >= 0) ? this.truth : null;
   }
 
-  // Remember how it is now, before something is drawn over it.
+  // Save the state for undo.
   mark() {
     const { points, plane, truth, source, view } = this;
     const copy = [...points];

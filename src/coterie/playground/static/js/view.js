@@ -1,9 +1,9 @@
-// Where points are on a canvas. The world is four by three, as every canvas is.
+// Positions of points on a canvas. The aspect ratio is 4:3, as for every canvas.
 export const WORLD = { x: 0, y: 0, halfHeight: 6 };
 const ASPECT = 4 / 3;
 const MARGIN = 1.15;
 
-// What holds all points of a table, with a little room around them.
+// The view of all points of a table, with a margin.
 export function viewOf(plane) {
   if (!plane.length) return WORLD;
   let [left, right, low, high] = [Infinity, -Infinity, Infinity, -Infinity];

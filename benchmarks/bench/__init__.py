@@ -1,0 +1,1 @@
+"""What reproduces the tables: our models, their peers, and an oracle that knows the truth."""

@@ -1,0 +1,85 @@
+"""A benchmark: a race for every setting, and a report of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench.command import command
+from bench.machine import Stopwatch, describe_machine
+from bench.methods import ours
+from bench.printed import Printed
+from bench.race import Progress, hold_race
+from bench.report import Report
+from bench.sets import Setting
+from coterie.comparison.methods import Method
+from coterie.comparison.peers import peers
+
+
+def run_benchmark(
+    name: str,
+    settings: Sequence[Setting],
+    methods: Sequence[Method],
+    *,
+    command: str,
+    n_sets: int,
+    n_peer_sets: int,
+    seed: int,
+    progress: Progress | None = None,
+    printed: tuple[Printed, ...] = (),
+) -> Report:
+    """Race our methods on n_sets sets of each setting, and the peers on the first n_peer_sets.
+
+    progress(label, done, total) is told of every set.
+    """
+    stopwatch, date = Stopwatch(), datetime.now(UTC).isoformat(timespec="seconds")
+    races = tuple(
+        hold_race(
+            setting,
+            methods,
+            peers(setting.k_limit),
+            n_sets=n_sets,
+            n_peer_sets=n_peer_sets,
+            seed=seed,
+            progress=progress,
+        )
+        for setting in settings
+    )
+    machine = {**describe_machine(), "others_cpu_share": stopwatch.others_share()}
+    return Report(name, command, date, seed, machine, races, printed)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Shipped models on the sets of some settings, and what the papers printed of them."""
+
+    name: str
+    settings: tuple[Setting, ...]
+    shipped: tuple[str, ...]
+    printed: tuple[Printed, ...] = ()
+
+    def run(
+        self,
+        n_sets: int = 1000,
+        n_peer_sets: int = 100,
+        seed: int = 0,
+        progress: Progress | None = None,
+        *,
+        weights: Sequence[str | Path] | None = None,
+        settings: Sequence[Setting] | None = None,
+    ) -> Report:
+        """Our systems on n_sets sets of each setting, and the peers on the first n_peer_sets."""
+        given = self.shipped if weights is None else weights
+        return run_benchmark(
+            self.name,
+            self.settings if settings is None else settings,
+            ours(given),
+            command=command(
+                self.name, sets=n_sets, peer_sets=n_peer_sets, seed=seed, weights=[*given]
+            ),
+            n_sets=n_sets,
+            n_peer_sets=n_peer_sets,
+            seed=seed,
+            progress=progress,
+            printed=self.printed,
+        )

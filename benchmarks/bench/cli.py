@@ -1,0 +1,259 @@
+"""`python benchmarks`: a command for each benchmark, and one that trains the studies."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from bench.bars import progress_bars
+from bench.train import train
+from coterie.cli.interruption import interrupt
+from coterie.cli.refusal import OneLineGroup, refusing
+from coterie.cli.tables import show_tables
+
+Sets = Annotated[int, typer.Option(metavar="N", min=1, help="Number of test sets.")]
+SetsOfEach = Annotated[int, typer.Option(metavar="N", min=1, help="Number of sets of each family.")]
+PeerSets = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Number of these sets that the peers cluster, too.")
+]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the test sets.")]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the results, as JSON.")]
+Weights = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A shipped model or a weights file; may be repeated. Default: the shipped ones.",
+        show_default=False,
+    ),
+]
+KLimit = Annotated[int, typer.Option(metavar="N", min=2, help="The largest k that the peers try.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Measure the peers again instead of using their stored runs."),
+]
+RESULTS = Path(__file__).parent.parent / "results"
+
+app = typer.Typer(
+    cls=OneLineGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: python benchmarks mog --sets 100",
+)
+
+
+@app.callback()
+def _benchmarks() -> None:
+    """Measure the shipped models again: against the papers, their peers and the truth."""
+
+
+@app.command(epilog="Example: python benchmarks mog --sets 100 --peer-sets 10")
+def mog(
+    sets: Sets = 1000,
+    peer_sets: PeerSets = 100,
+    seed: Seed = 0,
+    weights: Weights = None,
+    out: Out = RESULTS,
+) -> None:
+    """Mixtures of Gaussians, as in the tables of the DAC paper."""
+    with refusing():
+        from bench.mog import SHIPPED, run_mog
+
+        names = _known(weights or SHIPPED)
+    _measure(lambda progress: run_mog(sets, peer_sets, seed, progress, weights=names), out)
+
+
+@app.command(epilog="Example: python benchmarks warped --sets 100 --peer-sets 10")
+def warped(
+    sets: Sets = 1000,
+    peer_sets: PeerSets = 100,
+    seed: Seed = 0,
+    weights: Weights = None,
+    out: Out = RESULTS,
+) -> None:
+    """Warped Gaussians: clusters that no Gaussian describes."""
+    with refusing():
+        from bench.warped import SHIPPED, run_warped
+
+        names = _known(weights or SHIPPED)
+    _measure(lambda progress: run_warped(sets, peer_sets, seed, progress, weights=names), out)
+
+
+@app.command(epilog="Example: python benchmarks speed --max-points 100000 --sets 10")
+def speed(
+    device: Annotated[
+        str,
+        typer.Option(
+            metavar="cpu|cuda", help="Device of the networks; the peers run on the CPU only."
+        ),
+    ] = "cpu",
+    weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A model to time on one set a call; may be repeated. The first one also gets"
+            " sets of growing size.",
+        ),
+    ] = None,
+    batched: Annotated[
+        str, typer.Option(metavar="NAME", help="The model to time on a batch of sets.")
+    ] = "amcp-mog2d-wide",
+    max_points: Annotated[
+        int, typer.Option(metavar="N", min=1000, help="Size of the largest set.")
+    ] = 10_000_000,
+    sets: Sets = 100,
+    seed: Seed = 0,
+    out: Out = RESULTS,
+) -> None:
+    """Time and memory: one set a call, a batch of sets, sets of growing size."""
+    names = weights or ["amcp-mog2d"]
+    with refusing():
+        from bench.speed import refuse_unfit, run_speed
+
+        refuse_unfit(device, names, batched, max_points)
+    _measure(
+        lambda progress: run_speed(device, names, batched, max_points, sets, seed, progress), out
+    )
+
+
+@app.command(epilog="Example: python benchmarks tables --data FOLDER --weights amcp-warped2d")
+def tables(
+    data: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER", envvar="COTERIE_DATA", help="Folder of clustering_suite.npz."
+        ),
+    ],
+    weights: Weights = None,
+    k_limit: KLimit = 20,
+    threads: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", min=1, help="Number of threads; may be repeated. [1, 2]"),
+    ] = None,
+    resume: Resume = False,
+    fresh: Fresh = False,
+    out: Out = RESULTS,
+) -> None:
+    """Public labelled sets: our models against methods that choose k.
+
+    The runs of the peers are stored and reused, those of our models are not. Every figure names
+    its run.
+    """
+    with refusing():
+        from bench.suite import FILE, read_suite
+        from bench.tables import SHIPPED, TablesPlan, run_tables
+
+        _refuse_both(resume, fresh)
+        plan = TablesPlan(_known(weights or SHIPPED), k_limit, tuple(threads or (1, 2)))
+        suite = read_suite(data / FILE, k_max=plan.k_max)
+    _measure(
+        lambda progress: run_tables(
+            suite, plan, out / "tables.jsonl", resume=resume, fresh=fresh, progress=progress
+        ),
+        out,
+        kept=out / "tables.jsonl",
+    )
+
+
+@app.command(epilog="Example: python benchmarks families --sets 10")
+def families(
+    sets: SetsOfEach = 40,
+    seed: Seed = 0,
+    weights: Weights = None,
+    k_limit: KLimit = 32,
+    resume: Resume = False,
+    fresh: Fresh = False,
+    out: Out = RESULTS,
+) -> None:
+    """Fresh sets of each family of the universal prior: our models, their peers and a ceiling.
+
+    The runs of the peers are stored and reused, those of our models are not. Every figure names
+    its run.
+    """
+    with refusing():
+        from bench.families import FamiliesPlan, run_families
+        from bench.tables import SHIPPED
+
+        _refuse_both(resume, fresh)
+        plan = FamiliesPlan(_known(weights or SHIPPED), sets, seed, k_limit)
+    _measure(
+        lambda progress: run_families(
+            plan, out / "families.jsonl", resume=resume, fresh=fresh, progress=progress
+        ),
+        out,
+        kept=out / "families.jsonl",
+    )
+
+
+@app.command(epilog="Example: python benchmarks calibration --sets 10 --weights FILE")
+def calibration(
+    sets: SetsOfEach = 40, seed: Seed = 0, weights: Weights = None, out: Out = RESULTS
+) -> None:
+    """Calibration of the membership probabilities, on fresh sets of the universal prior."""
+    with refusing():
+        from bench.calibration import SHIPPED, run_calibration
+
+        names = _known(weights or SHIPPED)
+    _measure(lambda progress: run_calibration(names, sets, seed, progress), out)
+
+
+@app.command(epilog="Example: python benchmarks studies --runs runs/studies --sets 50")
+def studies(
+    runs: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder with a subfolder for each recipe.")
+    ] = Path("runs/studies"),
+    sets: Sets = 200,
+    seed: Seed = 0,
+    out: Out = RESULTS,
+) -> None:
+    """What each choice in AMCP is worth: small networks that differ in one thing."""
+    with refusing():
+        from bench.studies import run_studies, trained_recipes
+
+        trained_recipes(runs)  # refuses wrong weights before the work
+    _measure(lambda progress: run_studies(runs, sets, seed, progress), out)
+
+
+app.command(epilog="Example: python benchmarks train study-amcp-base --device cuda")(train)
+
+
+def _refuse_both(resume: bool, fresh: bool) -> None:
+    if resume and fresh:
+        raise ValueError("--resume and --fresh exclude each other: choose one")
+
+
+def _known(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    """The names without repetitions; an unknown one is refused before the work."""
+    from bench.models import open_network
+
+    for name in names:
+        open_network(name)
+    return tuple(dict.fromkeys(names))  # the runs of a repeated name would mix
+
+
+def _measure(run: Callable[[Any], Any], out: Path, *, kept: Path | None = None) -> None:
+    """Run a benchmark, write its report into the folder, and show its tables.
+
+    kept: the file in which it stores its runs one by one, if it does.
+    """
+    with refusing():
+        out.mkdir(parents=True, exist_ok=True)  # before the work, so that it is not lost
+    try:
+        with progress_bars() as progress:
+            report = run(progress)
+    except KeyboardInterrupt:
+        if kept is None or not kept.exists():
+            interrupt("interrupted; no results were written")
+        interrupt(f"interrupted; {kept} has what was measured, continue with --resume")
+    target = out / f"{report.name}.json"
+    with refusing():
+        target.write_text(json.dumps(report.to_json(), indent=2) + "\n")
+    console = Console(highlight=False)
+    show_tables(report.tables(), console)
+    console.print(f"[dim]results[/] {escape(str(target))}", soft_wrap=True)

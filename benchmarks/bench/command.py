@@ -1,0 +1,12 @@
+"""The command that is printed below a table."""
+
+import shlex
+
+
+def command(name: str, **options: object) -> str:
+    """What to type to measure the same again; a list or a tuple repeats its option."""
+    words = ["python", "benchmarks", name]
+    for option, value in options.items():
+        for each in value if isinstance(value, list | tuple) else [value]:
+            words += [f"--{option.replace('_', '-')}", str(each)]
+    return shlex.join(words)

@@ -1,0 +1,100 @@
+"""Where the benchmarks reach below the public estimators: networks, their loop, and endings.
+
+Everything else in this package goes through `clusterer`, the estimator of some weights.
+"""
+
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from coterie.data.batch import SetBatch
+from coterie.estimators.amortized import AmortizedClusterer
+from coterie.estimators.registry import clusterer
+from coterie.inference.endings import EndingName, choose_ending
+from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.loop import find_clusters
+from coterie.inference.result import Clustering
+from coterie.mixtures.consolidate import consolidate
+from coterie.systems.protocol import Sequential, State, claimed_labels
+from coterie.weights.catalogue import find, open_model
+from coterie.weights.format import load_card
+
+# What decides the clusters in the end: the network, EM over the clusters it found (AMCP*), or
+# consolidation, which may also change how many there are.
+Ending = Literal["network", "star", "consolidated"]
+CALLED: dict[Ending, str] = {
+    "network": "as the network says",
+    "star": "re-estimated",
+    "consolidated": "consolidated",
+}
+_ENDINGS: dict[Ending, EndingName] = {
+    "network": "network",
+    "star": "em",
+    "consolidated": "consolidate",
+}
+
+
+class Network(NamedTuple):
+    """A network and what its card says of it."""
+
+    system: Sequential
+    kind: str
+    columns: int
+    width: int
+
+
+def open_network(weights: str, device: str = "cpu") -> Network:
+    """The network of a shipped model or a weights file."""
+    system, card = open_model(weights, device)
+    return Network(
+        cast(Sequential, system), card.system, card.traits.columns, card.settings["width"]
+    )
+
+
+def estimator(weights: str | Path, ending: Ending, **options: Any) -> AmortizedClusterer:
+    """The estimator of some weights with an ending."""
+    return clusterer(weights, ending=_ENDINGS[ending], **options)
+
+
+def has_density(weights: str | Path) -> bool:
+    """Whether the clusters of some weights have a likelihood, so that they have several endings."""
+    return load_card(find(weights)).traits.density is not None
+
+
+def scales_columns(weights: str | Path) -> bool:
+    """Whether a model scales the columns of a table itself."""
+    return load_card(find(weights)).traits.frame != "plain"
+
+
+def cluster_with(system: nn.Module, points: NDArray[np.float32], ending: Ending) -> Clustering:
+    """What an estimator does with points (n, D), for a network that is in memory already."""
+    network = cast(Sequential, system)
+    config = InferenceConfig(choose_ending(_ENDINGS[ending], network.traits))
+    random_state = np.random.RandomState(0)  # only sets beyond the context are sampled
+    return cluster_points(network, points, config, random_state).clustering
+
+
+def run_loop(system: Sequential, batch: SetBatch, *, record: bool = True) -> State:
+    """The network's steps on a batch; record: whether a GPU may replay them."""
+    return find_clusters(system, batch, accelerate=record)
+
+
+def loop_labels(state: State) -> NDArray[np.intp]:
+    """The clusters that the steps claimed, (B, N); points left over are -1."""
+    labels: NDArray[np.intp] = claimed_labels(state.commits).cpu().numpy()
+    return labels
+
+
+def consolidated_labels(
+    system: Sequential, points: NDArray[np.float32], state: State
+) -> NDArray[np.intp]:
+    """The clusters (n,) of points (n, D) after the loop's were consolidated."""
+    commits = state.with_points()
+    claimed = claimed_labels(commits)[0].cpu().numpy()
+    scale = system.traits.cluster_scale
+    fit = consolidate(points, claimed, len(commits), cluster_scale=scale)
+    labels: NDArray[np.intp] = fit.responsibilities.argmax(0)
+    return labels

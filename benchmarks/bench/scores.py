@@ -1,0 +1,101 @@
+"""Scores of one answer to one set, and their summary over many."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.sets import LabelledSet
+from coterie import metrics
+from coterie.comparison.methods import Answer
+
+# By name: ari, nmi, acc, k_mae, k_found; where the set has an oracle also ll, ll_minus_oracle, and
+# where the network claims a likelihood, network_ll_minus_oracle.
+Scores = dict[str, float]
+
+
+class Run(NamedTuple):
+    """What one method made of one set, and how long it took."""
+
+    scores: Scores
+    seconds: float
+
+
+class Estimate(NamedTuple):
+    """A mean over sets and its standard error, None for a single set."""
+
+    mean: float
+    standard_error: float | None
+
+
+class Summary(NamedTuple):
+    """A method over n_sets sets; seconds are None where nobody would time it."""
+
+    name: str
+    details: str
+    n_sets: int
+    metrics: dict[str, Estimate]
+    seconds_mean: float | None = None
+    seconds_median: float | None = None
+
+
+def score(given: LabelledSet, answer: Answer) -> Scores:
+    """Compare an answer with the truth; ll is of the Gaussians re-estimated from the labels.
+
+    Noise is left out, also where clusters are counted.
+    """
+    scored = given.labels >= 0
+    scores = _partition_scores(given.labels[scored], answer.labels[scored])
+    if given.oracle is None:
+        return scores
+    ceiling = given.oracle.log_likelihood
+    scores["ll"] = metrics.gaussian_log_likelihood(given.points, answer.labels)
+    scores["ll_minus_oracle"] = scores["ll"] - ceiling
+    if answer.network_log_likelihood is not None:
+        scores["network_ll_minus_oracle"] = answer.network_log_likelihood - ceiling
+    return scores
+
+
+def oracle_summary(sets: Sequence[LabelledSet]) -> Summary | None:
+    """The oracle's row: its ll is of the true parameters; None where the sets have no oracle."""
+    scores = [
+        _partition_scores(given.labels, given.oracle.labels)
+        | {"ll": given.oracle.log_likelihood, "ll_minus_oracle": 0.0}
+        for given in sets
+        if given.oracle is not None
+    ]
+    if not scores:
+        return None
+    return _summary("oracle", "true parameters, argmax of the posterior", scores)
+
+
+def summarise(name: str, details: str, runs: Sequence[Run]) -> Summary:
+    """Means and standard errors of a method's runs, one or more."""
+    seconds = [run.seconds for run in runs]
+    return _summary(name, details, [run.scores for run in runs])._replace(
+        seconds_mean=float(np.mean(seconds)), seconds_median=float(np.median(seconds))
+    )
+
+
+def _summary(name: str, details: str, scores: Sequence[Scores]) -> Summary:
+    estimates = {key: estimate([each[key] for each in scores]) for key in scores[0]}
+    return Summary(name, details, len(scores), estimates)
+
+
+def _partition_scores(truth: NDArray[np.intp], labels: NDArray[np.intp]) -> Scores:
+    return {
+        "ari": metrics.ari(truth, labels),
+        "nmi": metrics.nmi(truth, labels),
+        "acc": metrics.accuracy(truth, labels),
+        "k_mae": float(metrics.k_error(truth, labels)),
+        "k_found": float(len(np.unique(labels))),
+    }
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """The mean of some values and its standard error."""
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    error = None if spread is None else spread / math.sqrt(len(values))
+    return Estimate(float(np.mean(values)), error)

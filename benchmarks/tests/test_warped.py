@@ -1,0 +1,96 @@
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from bench.sets import draw_sets
+from bench.warped import SETTINGS, SHIPPED, run_warped, warped_setting
+from coterie.data.priors.warped import WarpedGaussians
+from coterie.weights.catalogue import open_model
+
+SMALL = (warped_setting(100, 3, k_limit=4), warped_setting(120, 4, k_limit=5))
+run_small = partial(run_warped, 3, 2, settings=SMALL)
+
+
+@pytest.fixture(scope="module")
+def report():
+    return run_small()
+
+
+def test_settings_are_those_of_the_mixtures():
+    assert [setting.title for setting in SETTINGS] == ["(1000, 4)", "(3000, 12)"]
+    assert [setting.k_limit for setting in SETTINGS] == [8, 16]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_shipped_models_were_trained_on_such_sets(name):
+    _, card = open_model(name)
+    assert card.provenance["recipe"]["prior"]["name"] == WarpedGaussians.__name__
+
+
+def test_sets_are_those_of_the_prior_without_padding():
+    setting = SMALL[0]
+    batch = WarpedGaussians(100, 3).sample(4, torch.Generator().manual_seed(1))
+    sets = setting.draw(4, torch.Generator().manual_seed(1))
+    for each, points, labels, mask in zip(
+        sets, batch.points, batch.labels, batch.mask, strict=True
+    ):
+        np.testing.assert_array_equal(each.points, points[mask])
+        np.testing.assert_array_equal(each.labels, labels[mask])
+        assert each.labels.min() >= 0
+
+
+def test_nobody_knows_the_oracle():
+    assert all(each.oracle is None for each in draw_sets(SMALL[0], 3, seed=0))
+
+
+def test_json_says_what_was_run_and_has_no_likelihood(report):
+    data = json.loads(json.dumps(report.to_json(), allow_nan=False))
+    assert data == report.to_json()
+    assert (data["benchmark"], data["printed"]) == ("warped", [])
+    assert [setting["prior"]["name"] for setting in data["settings"]] == ["WarpedGaussians"] * 2
+    for setting in data["settings"]:
+        assert (setting["ours"]["n_sets"], setting["everybody"]["n_sets"]) == (3, 2)
+        assert setting["ours"]["oracle"] is setting["everybody"]["oracle"] is None
+        assert [method["name"] for method in setting["ours"]["methods"]] == [*SHIPPED]
+        assert len(setting["everybody"]["methods"]) == len(SHIPPED) + 4
+        for method in setting["everybody"]["methods"]:
+            assert set(method["metrics"]) == {"ari", "nmi", "acc", "k_found", "k_mae"}
+
+
+def test_tables_have_no_column_for_a_likelihood(report):
+    tables = report.tables()
+    assert len(tables) == 2 * len(SMALL)
+    for _, header, rows in tables:
+        assert header == ["method", "ARI", "NMI", "ACC", "k-MAE", "seconds: mean, median"]
+        assert {len(row) for row in rows} == {len(header)}
+
+
+def test_a_model_with_a_density_can_race_too():
+    (setting,) = run_warped(1, 0, weights=["dac-mog2d"], settings=SMALL[:1]).to_json()["settings"]
+    names = [method["name"] for method in setting["ours"]["methods"]]
+    assert names == ["dac-mog2d", "dac-mog2d, as the network says"]
+
+
+def test_a_seed_draws_its_own_sets(report):
+    def figures(report):
+        ours = report.to_json()["settings"][0]["ours"]["methods"]
+        return [method["metrics"] for method in ours]
+
+    assert figures(run_small()) == figures(report)
+    assert figures(run_small(seed=1)) != figures(report)
+
+
+def test_the_command_runs_it_again():
+    report = run_warped(1, 0, 3, settings=[warped_setting(60, 2, k_limit=3)])
+    expected = "python benchmarks warped --sets 1 --peer-sets 0 --seed 3 --weights amcp-warped2d"
+    assert report.to_json()["command"] == expected
+
+
+def test_running_leaves_the_global_random_state_alone():
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    run_warped(1, 0, settings=SMALL[:1])
+    assert torch.equal(before, torch.get_rng_state())

@@ -1,0 +1,152 @@
+"""One collection of images without labels, shown in epochs of augmented views."""
+
+import io
+import lzma
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Generator, Tensor
+
+from coterie.data.augmentation import DigitViews, PhotoViews
+from coterie.data.batch import SetBatch
+
+FOLDER = "COTERIE_DATA"  # the environment variable that names the folder of the public collections
+
+
+class LabelledImages(NamedTuple):
+    """Images (n, C, H, W) uint8 with labels (n,), for scores alone; the first n_train to learn."""
+
+    images: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+    n_train: int
+
+
+@dataclass(frozen=True)
+class ImageCollection:
+    """The images of a collection in epochs: every image at most once in each.
+
+    name: a collection that `open_collection` knows; n_images: how many of it, from the first;
+    batch: images in a step; n_views: of each image; views: how they are made.
+    """
+
+    name: str
+    n_images: int
+    views: PhotoViews | DigitViews
+    n_views: int = 3
+    batch: int = 256
+    seed: int = 0
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """As many whole batches as there are."""
+        return self.n_images // self.batch
+
+    def sample(self, n_sets: int, generator: Generator, clock: Tensor) -> SetBatch:
+        """The views of one step: points (1, batch, n_views, C, H, W) from 0 to 1.
+
+        Several sets would be one larger batch, which is what `batch` is for.
+        """
+        if n_sets != 1:
+            raise ValueError(f"a collection is one set, {n_sets} are asked for")
+        images = _on_device(self.name, self.n_images, generator.device)
+        chosen = images[epoch_order(self, clock)].float() / 255
+        shape = (self.batch, self.n_views, *chosen.shape[1:])
+        repeated = chosen[:, None].expand(shape).flatten(0, 1)
+        points = self.views(repeated, generator).view(1, *shape)
+        mask = torch.ones(1, self.batch, dtype=torch.bool, device=generator.device)
+        return SetBatch(points, mask)
+
+
+def epoch_order(source: ImageCollection, clock: Tensor) -> Tensor:
+    """Which images a step shows, (batch,): its part of the random order of its epoch.
+
+    The order is a function of the seed and the epoch, nothing is remembered: a resumed run and a
+    captured step, which reads the clock on its device, go through the same images.
+    """
+    epoch, step = clock // source.steps_per_epoch, clock % source.steps_per_epoch
+    numbers = torch.arange(source.n_images, device=clock.device)
+    order = _scrambled(numbers + source.n_images * (epoch + (source.seed << 20))).argsort()
+    return order[step * source.batch + numbers[: source.batch]]
+
+
+def _scrambled(numbers: Tensor) -> Tensor:
+    """Whole numbers (n,) int64 mapped one to one to numbers without order (splitmix64)."""
+    numbers = (numbers + 1) * -7046029254386353131
+    for shift, factor in ((30, -4658895280553007687), (27, -7723592293110705685), (31, 1)):
+        # Integers have a sign here: the bits that come in from the left must be zero.
+        numbers = (numbers ^ ((numbers >> shift) & ((1 << (64 - shift)) - 1))) * factor
+    return numbers
+
+
+@lru_cache(maxsize=2)
+def _on_device(name: str, n_images: int, device: torch.device) -> Tensor:
+    images = open_collection(name).images
+    if len(images) < n_images:
+        raise ValueError(f"{name} has {len(images)} images, not {n_images}")
+    return torch.from_numpy(images[:n_images]).to(device)
+
+
+@cache
+def open_collection(name: str) -> LabelledImages:
+    """A public collection from the folder that COTERIE_DATA names."""
+    if name not in LOADERS:
+        raise ValueError(f"unknown collection {name!r}; known: {', '.join(sorted(LOADERS))}")
+    folder = os.environ.get(FOLDER)
+    if folder is None:
+        raise ValueError(f"{name} is read from the folder that {FOLDER} names, and nothing is set")
+    return LOADERS[name](Path(folder))
+
+
+def _mnist(folder: Path) -> LabelledImages:
+    with np.load(folder / "mnist.npz") as file:
+        images = np.concatenate([file["x_train"], file["x_test"]])[:, None]
+        labels = np.concatenate([file["y_train"], file["y_test"]])
+        return LabelledImages(images, labels.astype(np.int64), len(file["y_train"]))
+
+
+def _cifar10(folder: Path) -> LabelledImages:
+    decoded = folder / "cifar10.npz"  # as `LabelledImages`, for those who do not want to wait
+    if decoded.exists():
+        with np.load(decoded) as file:
+            return LabelledImages(file["images"], file["labels"], 50_000)
+    parts = [_cifar10_part(folder / f"cifar10_{part}.npz.xz") for part in (1, 2)]
+    images, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return LabelledImages(images, labels.astype(np.int64), 50_000)
+
+
+def _cifar10_part(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Images (n, 3, 32, 32) and labels of a file of prediction residuals.
+
+    It holds what is left of green, red - green and blue - green after each pixel was predicted by
+    the median of its neighbours' edges; decoding goes pixel by pixel, for all images at once.
+    """
+    with lzma.open(path) as packed, np.load(io.BytesIO(packed.read())) as file:
+        residuals, labels = file["res"], file["y"]
+    residuals = np.ascontiguousarray(residuals.transpose(2, 3, 0, 1)).astype(np.int16)
+    planes = np.zeros_like(residuals)  # (row, column, plane, image)
+    for row, column in np.ndindex(residuals.shape[:2]):
+        left = planes[row, column - 1] if column else 0
+        above = planes[row - 1, column] if row else 0
+        if row and column:
+            corner = planes[row - 1, column - 1]
+            low, high = np.minimum(left, above), np.maximum(left, above)
+            straight = left + above - corner
+            predicted = np.where(corner >= high, low, np.where(corner <= low, high, straight))
+        else:
+            predicted = left if column else above
+        values = (predicted + residuals[row, column]) & 255
+        values[1:] = ((values[1:] + 128) & 255) - 128  # differences have a sign
+        planes[row, column] = values
+    green = planes[:, :, 0]
+    colours = np.stack([(planes[:, :, 1] + green) & 255, green, (planes[:, :, 2] + green) & 255])
+    return np.ascontiguousarray(colours.transpose(3, 0, 1, 2).astype(np.uint8)), labels
+
+
+LOADERS: dict[str, Callable[[Path], LabelledImages]] = {"cifar10": _cifar10, "mnist": _mnist}

@@ -1,0 +1,1 @@
+"""Densities of single clusters, behind one contract."""

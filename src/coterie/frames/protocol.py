@@ -1,0 +1,32 @@
+"""The contract of a frame, and tables that are read through one."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+FrameKind = Literal["plain", "standard"]
+FRAMES: tuple[FrameKind, ...] = get_args(FrameKind)
+
+
+class Frame(Protocol):
+    """A fitted map from the columns of a table to the input of a network."""
+
+    def __call__(self, table: NDArray, /) -> NDArray[np.float32]:
+        """(n, d) -> (n, width); missing columns are zero."""
+
+
+@dataclass(frozen=True)
+class FramedTable:
+    """A table (n, d) in a frame: rows are mapped on access, so a table on disk stays there."""
+
+    table: NDArray
+    frame: Frame
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
+        """Some rows: (m, width)."""
+        return self.frame(self.table[rows])

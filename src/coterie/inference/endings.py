@@ -1,0 +1,212 @@
+"""Endings: how the clusters that a network found in a context become a rule for all points.
+
+- `network`: the network's own answer, read again in float64;
+- `framed`: the same for networks that read every set in a frame of its own, carried from the
+  context to all other points by their nearest neighbours in it;
+- `reestimated`: EM over the clusters found, all of which stay (AMCP*);
+- `consolidated`: a mixture whose likelihood and evidence also decide how many there are.
+
+An ending is chosen once, from the traits of the system and the user's choice.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Literal, NamedTuple, cast, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from coterie.inference.assignment import apply_labels
+from coterie.inference.constraints import Constraints
+from coterie.inference.context import Rows
+from coterie.inference.outliers import Spacing
+from coterie.inference.rules.branching import BranchingRule
+from coterie.inference.rules.direct import DirectRule, present_clusters
+from coterie.inference.rules.mixture import MixtureRule
+from coterie.inference.rules.neighbours import NeighbourRule
+from coterie.inference.rules.protocol import Rule
+from coterie.inference.rules.replay import ReplayRule
+from coterie.inference.rules.wrapped import SpacedRule
+from coterie.inference.second_look import Look, confident_clusters
+from coterie.mixtures.consolidate import consolidate
+from coterie.systems.protocol import Commit, Direct, Memberships, Sequential, cluster_numbers
+from coterie.systems.traits import Traits
+
+EndingName = Literal["auto", "network", "em", "consolidate"]
+ENDINGS: tuple[EndingName, ...] = get_args(EndingName)
+
+
+class Context(NamedTuple):
+    """The points (m, D) on which clusters are found.
+
+    rows: (m,), which points of the set they are; seen: which of them the network was shown;
+    columns: how many columns hold data, None for all; rule_device: where the rule will compute.
+    """
+
+    points: NDArray[np.float32]
+    rows: Rows
+    seen: Rows
+    columns: int | None
+    rule_device: str
+
+
+class Partition(NamedTuple):
+    """Labels (N,), -1 for points without a cluster, and the number of clusters."""
+
+    labels: NDArray[np.integer]
+    n_clusters: int
+
+
+class Proposal(NamedTuple):
+    """What a system found among the points that it was shown.
+
+    commits: of a sequential system; looks: one for each commit, where there was a second look;
+    memberships: of a direct system; exact: the system in float64, where the caller has it.
+    """
+
+    system: Sequential | Direct
+    commits: tuple[Commit, ...] = ()
+    looks: tuple[Look, ...] = ()
+    memberships: Memberships | None = None
+    exact: Sequential | Direct | None = None
+
+    @property
+    def clusters(self) -> tuple[Commit, ...]:
+        """The commits, those that a second look divided replaced by their parts."""
+        if not self.looks:
+            return self.commits
+        return tuple(cluster for look in self.looks for cluster in look.clusters())
+
+    def partition(self) -> Partition:
+        """The cluster of each point that was shown."""
+        if self.memberships is not None:
+            present = present_clusters(self.memberships)
+            labels = self.memberships.log_probabilities[0][:, present].argmax(1)
+            return Partition(labels.cpu().numpy(), len(present))
+        numbers = cluster_numbers(self.clusters)
+        joined = torch.stack([cluster.joined[0] for cluster in self.clusters])  # (S, N)
+        labels = torch.where(joined, numbers[:, None], -1).amax(0)
+        return Partition(labels.cpu().numpy(), int(numbers.max()) + 1)
+
+
+class Ended(NamedTuple):
+    """A rule, and the mean log-likelihood of the context where clusters have a density."""
+
+    rule: Rule
+    log_likelihood: float | None = None
+
+
+class Ending(NamedTuple):
+    """How a clustering ends, and what that needs.
+
+    proposes: the likelihood decides and the network only proposes, so it needs to see only some of
+    the points; own: the probabilities are the network's own, so its temperature applies; exact:
+    the system in float64 is needed.
+    """
+
+    end: Callable[[Proposal, Context, Constraints], Ended]
+    proposes: bool = False
+    own: bool = False
+    exact: bool = False
+
+
+def network(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
+    """The network's own answer."""
+    exact = proposal.exact
+    if exact is None:
+        exact = deepcopy(proposal.system).double()
+    rule = _own_rule(exact, proposal, torch.float64)
+    return Ended(rule, _own_log_likelihood(proposal, context))
+
+
+def framed(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
+    """The network's own answer on the context, and its nearest neighbours elsewhere."""
+    # In float32: the network is run once, on the context, so chunks cannot change its answer.
+    own = _own_rule(proposal.system, proposal, torch.float32)
+    rule: Rule = NeighbourRule.of(own, context.points)
+    if all(commit.cluster is None for commit in proposal.commits) and proposal.commits:
+        rule = rule.select(confident_clusters(proposal.clusters))
+    if constraints.noise:
+        rule = SpacedRule(rule, Spacing.of(context.points, apply_labels(rule, context.points)))
+    return Ended(rule, _own_log_likelihood(proposal, context))
+
+
+def reestimated(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
+    """EM over the clusters found (AMCP, Algorithm 1, line 12)."""
+    return _mixture(proposal, context, constraints, change_k=False)
+
+
+def consolidated(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
+    """A mixture that may have dropped, merged or split clusters."""
+    return _mixture(proposal, context, constraints, change_k=True)
+
+
+NETWORK_ENDING = Ending(network, own=True, exact=True)
+
+
+def choose_ending(name: EndingName, traits: Traits) -> Ending:
+    """The ending of that name for a system with these traits; "auto" is the best it allows."""
+    if name == "auto":
+        name = "consolidate" if traits.density == "gaussian" else "network"
+    if name not in ENDINGS:
+        raise ValueError(f"unknown ending {name!r}; known: {', '.join(ENDINGS)}")
+    if name == "network":
+        return Ending(framed, own=True) if traits.frame == "standard" else NETWORK_ENDING
+    if traits.density != "gaussian":
+        raise ValueError(
+            f'ending="{name}" needs clusters with a Gaussian density, which these weights do not'
+            ' have; use ending="auto" or ending="network"'
+        )
+    return Ending(consolidated, proposes=True) if name == "consolidate" else Ending(reestimated)
+
+
+def _own_rule(system: Sequential | Direct, proposal: Proposal, precision: torch.dtype) -> Rule:
+    if proposal.memberships is not None:
+        return DirectRule.of(cast(Direct, system), proposal.memberships, precision)
+    sequential = cast(Sequential, system)
+    if len(proposal.clusters) > len(proposal.commits):
+        return BranchingRule.of(sequential, proposal.looks, precision)
+    return ReplayRule.of(sequential, proposal.commits, precision)
+
+
+def _mixture(
+    proposal: Proposal, context: Context, constraints: Constraints, *, change_k: bool
+) -> Ended:
+    found = proposal.partition()
+    labels = np.full(len(context.points), -1)  # points that the network has not seen
+    labels[context.seen] = found.labels
+    # On the CPU: a path of small float64 steps, for which a GPU is too slow.
+    fit = consolidate(
+        context.points[:, : context.columns],
+        labels,
+        found.n_clusters,
+        change_k=change_k,
+        cluster_scale=proposal.system.traits.cluster_scale,
+        at_least=constraints.at_least,
+        at_most=constraints.at_most,
+    )
+    rule = MixtureRule.of(fit.mixture, context.rule_device)
+    return Ended(rule, fit.total / len(context.points))
+
+
+def _own_log_likelihood(proposal: Proposal, context: Context) -> float | None:
+    """Under the mixture in the network's own parameters, weighted by who joined each cluster.
+
+    Of several steps that served one cluster the density of the last counts.
+    """
+    clusters = proposal.clusters
+    if not clusters or any(cluster.density is None for cluster in clusters):
+        return None
+    numbers = cluster_numbers(clusters)
+    joined = torch.stack([cluster.joined[0].sum() for cluster in clusters]).double()
+    sizes = joined.new_zeros(int(numbers.max()) + 1).index_add_(0, numbers, joined)
+    last = dict(zip(numbers.tolist(), clusters, strict=True))
+    points = torch.from_numpy(context.points[context.seen, : context.columns]).double()
+    points = points.to(joined.device)
+    joint = [
+        density.log_prob(points[None])[0] + (sizes[number] / sizes.sum()).log()
+        for number, cluster in last.items()
+        if (density := cluster.density) is not None
+    ]
+    return float(torch.stack(joint).logsumexp(0).mean())

@@ -1,0 +1,172 @@
+"""Covariances that borrow strength from each other.
+
+A cluster of few points in many columns cannot tell its own covariance. Here the covariances of a
+mixture are draws from an inverse-Wishart around a common one, the base, times a volume of each
+cluster's own, as if each cluster had `strength` imaginary points of it. Small strengths leave every
+cluster its own covariance; an infinite one makes all of one shape (tied but for the volume, which
+is the one difference that few points can tell). The base is full, and shrunk towards its diagonal.
+
+Given responsibilities, the evidence of the points of a cluster has a closed form: the normaliser of
+the inverse-Wishart posterior over that of its prior (Bishop, Pattern Recognition and Machine
+Learning, 10.2). It compares strengths and numbers of clusters, and remains finite where a cluster
+has fewer points than columns and the likelihood is unbounded.
+
+Shapes: K components, D columns, as in `mixtures/gaussians.py`.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import multigammaln
+
+from coterie.mixtures.gaussians import LOG_TWO_PI, Array, Moments
+
+STRENGTHS = (1.0, 4.0, 16.0, 64.0, 256.0, math.inf)
+# Of a column's variance: what is narrower is a rounded value, not a cluster.
+FLOOR = 1e-4
+# Means spread by at least this share of the total covariance: with less, a further cluster would
+# cost too little in many columns, and noise would be divided.
+LEAST_REACH = 0.2
+
+
+# Log volumes of clusters (a factor of the variance) spread by this around zero.
+VOLUME_SPREAD = 0.5
+
+
+class Frame(NamedTuple):
+    """All points of a set: their centre (D,), covariance (D, D), number, and a variance floor (D,).
+
+    reach: how far the means of clusters spread, as a share of the covariance.
+    """
+
+    centre: Array
+    total: Array
+    floor: Array
+    n_points: int
+    reach: float = 1.0
+
+
+class Base(NamedTuple):
+    """The common covariance (D, D), and what its parameters cost in nats."""
+
+    covariance: Array
+    cost: float
+
+
+def frame_of(points: Array) -> Frame:
+    """The frame of points (N, D)."""
+    n_points, d = points.shape
+    variance = points.var(0)
+    floor = FLOOR * variance + np.finfo(np.float64).tiny ** 0.5
+    total = np.cov(points.T, bias=True).reshape(d, d) + np.diag(floor)
+    return Frame(points.mean(0), total, floor, n_points)
+
+
+def with_reach(frame: Frame, parts: Moments) -> Frame:
+    """The frame with the reach that fits the means of K clusters; one cluster is at the centre."""
+    k, d = parts.mean.shape
+    if k == 1:
+        return frame._replace(reach=LEAST_REACH)
+    z = np.linalg.solve(np.linalg.cholesky(frame.total), (parts.mean - frame.centre).T)
+    between = float(parts.mass @ np.square(z).sum(0)) / (frame.n_points * d)
+    return frame._replace(reach=min(max(between * k / (k - 1), LEAST_REACH), 1.0))
+
+
+def common(parts: Moments, frame: Frame) -> Base:
+    """The common covariance of K clusters: pooled within them, shrunk towards its diagonal.
+
+    Its cost is what the evidence of an inverse-Wishart around the diagonal is below the likelihood.
+    """
+    d = parts.mean.shape[1]
+    dof = max(frame.n_points - len(parts.mass), 1.0)
+    floor = np.diag(frame.floor * dof)
+    alike = (parts.scatter.sum(0) + floor) / dof
+    within = (parts.scatter / _volumes(parts, alike)[:, None, None]).sum(0) + floor
+    diagonal = np.diag(np.diagonal(within)) / dof
+    strength = float(d)
+    covariance = (within + strength * diagonal) / (dof + strength)
+    each = np.array([dof])
+    fits = _tied_evidence(within[None], each, covariance)
+    evidence = _wishart_evidence(within[None], each, diagonal, strength)
+    return Base(covariance, float(fits[0] - evidence[0]) + 0.5 * d * math.log(frame.n_points))
+
+
+def covariances(parts: Moments, base: Array, strength: float, floor: Array) -> Array:
+    """The posterior means of K covariances (K, D, D)."""
+    d = parts.mean.shape[1]
+    of_volume: Array = _volumes(parts, base)[:, None, None] * base
+    if math.isinf(strength):
+        return of_volume
+    own: Array = parts.scatter + strength * of_volume
+    own /= (parts.mass + strength)[:, None, None]
+    each = np.arange(d)
+    own[:, each, each] += floor
+    return own
+
+
+def log_evidence(parts: Moments, base: Array, strength: float, frame: Frame) -> Array:
+    """Log-evidence (K,) of the points of each cluster, its mean and covariance integrated out.
+
+    The mean is normal around the centre, with the reach's share of the total covariance. It is
+    integrated out at the covariance's posterior mean, the covariance exactly.
+    """
+    d = parts.mean.shape[1]
+    mass = np.maximum(parts.mass, 1.0)
+    dof = mass - 1
+    volumes = _volumes(parts, base)
+    scatter = parts.scatter / volumes[:, None, None]
+    if math.isinf(strength):
+        spread = _tied_evidence(scatter, dof, base)
+    else:
+        spread = _wishart_evidence(scatter, dof, base, strength)
+    spread -= 0.5 * dof * d * np.log(volumes)  # the Jacobian
+    spread -= 0.5 * np.log1p(0.5 * dof * d * VOLUME_SPREAD**2)
+    spread -= 0.5 * np.square(np.log(volumes) / VOLUME_SPREAD)
+    own = covariances(parts, base, strength, frame.floor)
+    factor = np.linalg.cholesky(frame.reach * frame.total + own / mass[:, None, None])
+    z = np.linalg.solve(factor, (parts.mean - frame.centre)[..., None])[..., 0]
+    log_det = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(1)
+    place = -log_det - 0.5 * np.square(z).sum(1) - 0.5 * d * (LOG_TWO_PI + np.log(mass))
+    evidence: Array = spread + place
+    return evidence
+
+
+def _volumes(parts: Moments, base: Array) -> Array:
+    """The most probable volumes (K,) of clusters against the common covariance, one step."""
+    d = base.shape[0]
+    squares = np.einsum("kab,ab->k", parts.scatter, np.linalg.inv(base))
+    imaginary = 2 / VOLUME_SPREAD**2
+    volumes: Array = (squares + imaginary) / (np.maximum(parts.mass - 1, 0) * d + imaginary)
+    return volumes
+
+
+def _wishart_evidence(scatter: Array, dof: Array, base: Array, strength: float) -> Array:
+    """Log-density of K scatters (K, D, D) of dof (K,), the covariance inverse-Wishart around base.
+
+    The prior's mean is the base.
+    """
+    d = scatter.shape[-1]
+    before = strength + d + 1
+    log_before = _log_det(strength * base)
+    log_after = _log_det(strength * base + scatter)
+    evidence: Array = (
+        0.5 * before * log_before
+        - 0.5 * (before + dof) * log_after
+        + multigammaln(0.5 * (before + dof), d)
+        - multigammaln(0.5 * before, d)
+        - 0.5 * dof * d * math.log(math.pi)
+    )
+    return evidence
+
+
+def _tied_evidence(scatter: Array, dof: Array, base: Array) -> Array:
+    """The same where the covariance is the base itself."""
+    squares = np.einsum("kab,ab->k", scatter, np.linalg.inv(base))
+    evidence: Array = -0.5 * (dof * (_log_det(base) + scatter.shape[-1] * LOG_TWO_PI) + squares)
+    return evidence
+
+
+def _log_det(matrix: Array) -> Array:
+    log_det: Array = np.linalg.slogdet(matrix)[1]
+    return log_det

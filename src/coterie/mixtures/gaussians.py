@@ -1,0 +1,118 @@
+"""EM for mixtures of Gaussians with any covariance matrices, for one set, in NumPy.
+
+The log-density of a Gaussian is linear in the products (1, x, x x^T) of a point. Formed once, they
+turn both steps of EM into one matrix product each, whatever the covariances look like.
+
+Shapes: N points in D columns, K components; F = 1 + D + D (D + 1) / 2 products.
+"""
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LOG_TWO_PI = math.log(2 * math.pi)
+LEAST_MASS = 1e-9
+
+
+class FullMixture(NamedTuple):
+    """K Gaussians with mixing weights: (K,), (K, D), (K, D, D)."""
+
+    log_weight: Array
+    mean: Array
+    covariance: Array
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return len(self.log_weight)
+
+    def take(self, components: list[int] | NDArray[np.intp]) -> "FullMixture":
+        """Some of the components; the weights are left as they are."""
+        return FullMixture(*(part[components] for part in self))
+
+
+class Moments(NamedTuple):
+    """Weighted sums over points: mass (K,), mean (K, D), scatter about the mean (K, D, D)."""
+
+    mass: Array
+    mean: Array
+    scatter: Array
+
+    def take(self, components: list[int] | NDArray[np.intp]) -> "Moments":
+        """Some of the components."""
+        return Moments(*(part[components] for part in self))
+
+
+class Expectation(NamedTuple):
+    """What a mixture says of points: responsibilities (K, N), log-likelihood (N,)."""
+
+    responsibilities: Array
+    log_likelihood: Array
+
+
+@cache
+def upper_pairs(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The entries (a, b), a <= b, of a symmetric matrix (D, D)."""
+    first, second = np.triu_indices(d)
+    return first, second
+
+
+def products(points: Array) -> Array:
+    """The products (F, N) of points (N, D), which should be centred: 1, x_a and x_a x_b, a <= b."""
+    columns = np.ascontiguousarray(points.T)
+    first, second = upper_pairs(len(columns))
+    rows = np.empty((1 + len(columns) + len(first), columns.shape[1]))
+    rows[0] = 1
+    rows[1 : 1 + len(columns)] = columns
+    np.multiply(columns[first], columns[second], out=rows[1 + len(columns) :])
+    return rows
+
+
+def moments(rows: Array, responsibilities: Array, d: int) -> Moments:
+    """The moments of each component: products (F, N), responsibilities (K, N)."""
+    return moments_of_sums(responsibilities @ rows.T, d)
+
+
+def moments_of_sums(sums: Array, d: int) -> Moments:
+    """The moments behind weighted sums of products (K, F)."""
+    mass = np.maximum(sums[:, 0], LEAST_MASS)
+    mean = sums[:, 1 : 1 + d] / mass[:, None]
+    first, second = upper_pairs(d)
+    packed = sums[:, 1 + d :] - mass[:, None] * mean[:, first] * mean[:, second]
+    scatter = np.empty((len(sums), d, d))
+    scatter[:, first, second] = packed
+    scatter[:, second, first] = packed
+    return Moments(mass, mean, scatter)
+
+
+def log_joint(rows: Array, mixture: FullMixture) -> Array:
+    """log pi_j + log N(x_i; j) from products (F, N): (K, N)."""
+    d = mixture.mean.shape[1]
+    first, second = upper_pairs(d)
+    whitening = np.linalg.inv(np.linalg.cholesky(mixture.covariance))  # lower triangular
+    precision = whitening.transpose(0, 2, 1) @ whitening
+    log_det = np.log(np.diagonal(whitening, axis1=1, axis2=2)).sum(1)
+    slope = np.einsum("kab,kb->ka", precision, mixture.mean)
+    form = np.empty((mixture.n_clusters, len(rows)))
+    form[:, 0] = mixture.log_weight + log_det - 0.5 * (slope * mixture.mean).sum(1)
+    form[:, 0] -= 0.5 * d * LOG_TWO_PI
+    form[:, 1 : 1 + d] = slope
+    # Off the diagonal every product stands for two entries of the matrix.
+    form[:, 1 + d :] = precision[:, first, second] * np.where(first == second, -0.5, -1.0)
+    joint: Array = form @ rows
+    return joint
+
+
+def expectation(joint: Array) -> Expectation:
+    """The E-step from log_joint (K, N), whose memory is used again."""
+    largest = joint.max(0)
+    joint -= largest
+    share = np.exp(joint, out=joint)
+    total = share.sum(0)
+    share /= total
+    return Expectation(share, largest + np.log(total))

@@ -1,0 +1,192 @@
+"""The mixture arm: Gaussians with full covariances from any first partition, and how many of them.
+
+The partition is settled by EM. Components that stand for two are cut (`mixtures/axis_cuts.py`);
+then one after another is merged or dropped (`mixtures/pair_merges.py`), down a path on which every
+number of clusters is weighed by its evidence (`mixtures/shared_fit.py`). From the best of the path
+single cuts, removals, and a cut with a removal go on as long as they pay: the last moves a
+component from where there are too many to where there are too few.
+
+Up to 10,000 points are meant, the context of a set. Of 1,000 points in 8 columns it takes about 50
+ms on one thread.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from coterie.mixtures.axis_cuts import best_cuts, with_cuts
+from coterie.mixtures.gaussians import Array, FullMixture, expectation, log_joint
+from coterie.mixtures.pair_merges import with_one_less
+from coterie.mixtures.shared_fit import Cloud, SharedFit, cloud_of, fit_from, members, weighed
+
+MOST_CLUSTERS = 30
+ROUNDS = 4
+FIRST_STEPS, STEPS, LAST_STEPS = 10, 4, 60
+# In nats: a path this far below its best is left, once it is some components further down.
+HOPELESS = 60.0
+FURTHER = 3
+# A cut that loses less than this among its own points may pay among all.
+PROMISING = -5.0
+TRIED = 2
+USUAL_STRENGTH = 16.0
+WORTH_IT = 0.5
+
+
+@dataclass(frozen=True)
+class MixtureFit:
+    """K Gaussians that explain a set, and how probable each number of clusters is.
+
+    mixture: in the units of the points; strength: the imaginary points behind each covariance,
+    infinite where all are equal; responsibilities: (N, K); log_likelihood: of all points;
+    log_evidence: the best of each number of clusters that was tried, by that number.
+    """
+
+    mixture: FullMixture
+    strength: float
+    responsibilities: Array
+    log_likelihood: float
+    log_evidence: dict[int, float]
+
+    @property
+    def n_clusters(self) -> int:
+        """K."""
+        return self.mixture.n_clusters
+
+    @property
+    def labels(self) -> NDArray[np.intp]:
+        """The most probable component of each point: (N,)."""
+        labels: NDArray[np.intp] = self.responsibilities.argmax(1)
+        return labels
+
+    def k_probabilities(self) -> Array:
+        """The probability of each number of clusters, those tried being equally probable before.
+
+        (K_max + 1,): at index k that of k clusters.
+        """
+        scores = np.full(max(self.log_evidence) + 1, -np.inf)
+        scores[list(self.log_evidence)] = list(self.log_evidence.values())
+        probabilities: Array = np.exp(scores - logsumexp(scores))
+        return probabilities
+
+
+def fit_mixture(
+    points: NDArray, labels: NDArray[np.integer], *, at_least: int = 1, at_most: int | None = None
+) -> MixtureFit:
+    """The mixture of points (N, D) that a search from labels (N,), -1 for none, comes to.
+
+    Only mixtures of at_least to at_most components are answers; without at_most there are up to
+    MOST_CLUSTERS, or as many as the labels have.
+    """
+    if not len(points) == len(labels) > 0:
+        raise ValueError(f"{len(points)} points, {len(labels)} labels")
+    numbers = np.asarray(points, dtype=np.float64)
+    centre = numbers.mean(0)
+    centred = numbers - centre
+    unit = math.sqrt(float(centred.var(0).mean())) or 1.0
+    cloud = cloud_of(centred / unit)
+    start = members(labels)
+    limit = max(MOST_CLUSTERS, len(start)) if at_most is None else at_most
+    tried = _Tried(cloud, at_least, limit)
+    tried.search(start)
+    best = tried.best()
+    # Once more, so that the labels are those that the mixture gives to the same points later.
+    found = expectation(log_joint(cloud.rows, best.mixture))
+    n_points, d = numbers.shape
+    mixture = FullMixture(
+        best.mixture.log_weight,
+        best.mixture.mean * unit + centre,
+        best.mixture.covariance * unit**2,
+    )
+    return MixtureFit(
+        mixture,
+        best.strength,
+        np.ascontiguousarray(found.responsibilities.T),
+        float(found.log_likelihood.sum()) - n_points * d * math.log(unit),
+        {k: fit.evidence for k, fit in sorted(tried.by_number.items())},
+    )
+
+
+class _Tried:
+    """The best fit of each number of clusters so far, and the moves that look for better ones."""
+
+    def __init__(self, cloud: Cloud, at_least: int, at_most: int) -> None:
+        self.cloud, self.at_least, self.at_most = cloud, at_least, at_most
+        self.by_number: dict[int, SharedFit] = {}
+
+    def best(self) -> SharedFit:
+        return max(self.by_number.values(), key=lambda fit: fit.evidence)
+
+    def note(self, fit: SharedFit) -> SharedFit:
+        """Remember a fit of an allowed number of clusters, if it is the best of that number."""
+        k = fit.n_clusters
+        if self.at_least <= k <= self.at_most and (
+            k not in self.by_number or fit.evidence > self.by_number[k].evidence
+        ):
+            self.by_number[k] = fit
+        return fit
+
+    def search(self, start: Array) -> None:
+        """All moves, from responsibilities (K, N)."""
+        # The strength of a partition such as k-means leaves, all clusters alike, may mislead.
+        strengths = {weighed(self.cloud, start, -math.inf).strength, USUAL_STRENGTH}
+        fits = [self._after(start, strength, FIRST_STEPS) for strength in sorted(strengths)]
+        fit = max(fits, key=lambda each: each.evidence)
+        fit = self.cut_what_pays(fit)
+        fit = self.cut_what_must(fit)
+        self.follow_removals(fit)
+        for _ in range(ROUNDS):
+            before = self.best().evidence
+            self.improve_best()
+            if self.best().evidence <= before + WORTH_IT:
+                break
+
+    def cut_what_pays(self, fit: SharedFit) -> SharedFit:
+        for _ in range(ROUNDS):
+            room = max(self.at_most - fit.n_clusters, 0)
+            cuts = [cut for cut in best_cuts(self.cloud, fit) if cut.gain > 0][:room]
+            for chosen in (cuts, cuts[:1]):
+                if chosen:
+                    more = self._after(with_cuts(fit, chosen), fit.strength, 2 * STEPS)
+                    if more.evidence > fit.evidence:
+                        break
+            else:
+                return fit
+            fit = more
+        return fit
+
+    def cut_what_must(self, fit: SharedFit) -> SharedFit:
+        """At least at_least components: half of what is missing at a time, the most gainful."""
+        while (missing := self.at_least - fit.n_clusters) > 0:
+            cuts = best_cuts(self.cloud, fit)[: (missing + 1) // 2]
+            if not cuts:
+                raise ValueError(
+                    f"{self.cloud.frame.n_points} points are too few for {self.at_least} clusters"
+                )
+            fit = self._after(with_cuts(fit, cuts), fit.strength, 2 * STEPS)
+        return fit
+
+    def follow_removals(self, fit: SharedFit) -> None:
+        while fit.n_clusters > self.at_least:
+            fit = self.note(with_one_less(self.cloud, fit, steps=STEPS))
+            if self.by_number:
+                best = self.best()
+                far = fit.n_clusters < best.n_clusters - FURTHER
+                if far and fit.evidence < best.evidence - HOPELESS:
+                    break
+
+    def improve_best(self) -> None:
+        best = self.best()
+        best = self._after(best.responsibilities, best.strength, LAST_STEPS)
+        for cut in best_cuts(self.cloud, best)[:TRIED]:
+            if cut.gain > PROMISING:
+                more = self._after(with_cuts(best, [cut]), best.strength, LAST_STEPS // 3)
+                if more.n_clusters > 2:
+                    self.note(with_one_less(self.cloud, more, steps=2 * STEPS))
+        if best.n_clusters > self.at_least:
+            self.note(with_one_less(self.cloud, best, steps=3 * STEPS))
+
+    def _after(self, responsibilities: Array, strength: float, steps: int) -> SharedFit:
+        return self.note(fit_from(self.cloud, responsibilities, strength, steps=steps))

@@ -1,0 +1,63 @@
+"""The configurations of MoCo and MiCE; the defaults are the paper's (MiCE, appendix D)."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from coterie.encoders.resnet import Backbone
+from coterie.systems.traits import Traits
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoCoConfig:
+    """A student, a teacher that averages it, and a queue of the teacher's embeddings.
+
+    mean, std: of each channel, for pixels from 0 to 1, as many as the images have channels;
+    width: D, the length of an embedding; momentum: what the teacher keeps of itself in a step;
+    sgd_momentum, weight_decay: of the optimizer.
+    """
+
+    backbone: Backbone = "resnet34"
+    mean: tuple[float, ...] = (0.4914, 0.4822, 0.4465)
+    std: tuple[float, ...] = (0.2470, 0.2435, 0.2616)
+    width: int = 128
+    queue: int = 16_384
+    temperature: float = 1.0
+    momentum: float = 0.999
+    sgd_momentum: float = 0.9
+    weight_decay: float = 1e-4
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "std"):  # a card has lists
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if len(self.mean) != len(self.std):
+            raise ValueError(f"mean has {len(self.mean)} channels, std {len(self.std)}")
+
+    @property
+    def traits(self) -> Traits:
+        """What the rest of the package may know of such a network: images of any size."""
+        return Traits((len(self.mean), -1, -1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MiCEConfig(MoCoConfig):
+    """MoCo's, with K experts and a gate; the last six are the ablations of Table 3.
+
+    gate: "uniform" is (1), assumption A3; single_head: (2), A4; class_term: without it (4), A5;
+    analytical_update: without it (a), eq. 13 is not used; prototype_gradient: without it (b), the
+    prototypes change by eq. 13 alone; gating_prototypes: centres of the Max-Mahalanobis
+    distribution, (c) fixed random directions, or (d) such centres that learn.
+    """
+
+    n_clusters: int = 10
+    gate_temperature: float = 1.0
+    gate: Literal["input", "uniform"] = "input"
+    single_head: bool = False
+    class_term: bool = True
+    analytical_update: bool = True
+    prototype_gradient: bool = True
+    gating_prototypes: Literal["centres", "random", "learnt"] = "centres"
+
+    @property
+    def traits(self) -> Traits:
+        """MoCo's, with the number of experts."""
+        return replace(super().traits, k_max=self.n_clusters)

@@ -1,0 +1,35 @@
+"""Traits: what the rest of the package may know of a system."""
+
+from dataclasses import dataclass
+
+from coterie.frames.protocol import FRAMES, FrameKind
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a system needs and offers, whatever its configuration looks like.
+
+    item_shape: the shape of one item, (D,) for the rows of a table, -1 where any size will do;
+    density: the kind of density that a cluster has, None for systems without; cluster_scale: the
+    standard deviation of a cluster in training, by which the evidence of a mixture is judged, None
+    where it is unknown; k_max: the most clusters in a training set, None where nothing bounds them;
+    frame: how a table becomes the network's input, "plain" for columns as they are, "standard" for
+    standardised columns on their principal axes, fitted to every set anew.
+    """
+
+    item_shape: tuple[int, ...]
+    density: str | None = None
+    cluster_scale: float | None = None
+    k_max: int | None = None
+    frame: FrameKind = "plain"
+
+    def __post_init__(self) -> None:
+        if self.frame not in FRAMES:
+            raise ValueError(f"frame must be one of {', '.join(FRAMES)}, got {self.frame!r}")
+
+    @property
+    def columns(self) -> int:
+        """The width of the vectors that the system reads."""
+        if len(self.item_shape) != 1:
+            raise ValueError(f"items of shape {self.item_shape} are no rows of a table")
+        return self.item_shape[0]

@@ -1,0 +1,55 @@
+"""The optimizers of a run: those that the system brings, or one Adam over all its weights."""
+
+from collections import Counter
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+from coterie.training.recipe import TrainingConfig
+
+
+def make_optimizers(
+    system: nn.Module, config: TrainingConfig, *, capture: bool = False
+) -> tuple[Optimizer, ...]:
+    """The optimizers of a system that is on its device already.
+
+    Each group remembers the rate it was made with as `initial_lr`, which the schedule scales. For a
+    captured step rates are tensors: the graph reads them where they are.
+    """
+    brought: Any = getattr(system, "optimizers", None)
+    made = (_adam(system, config, capture),) if brought is None else tuple(brought(config))
+    _require_one_owner(system, made)
+    device = next(system.parameters()).device
+    for group in (group for optimizer in made for group in optimizer.param_groups):
+        group["initial_lr"] = float(group["lr"])
+        if capture:
+            group["lr"] = torch.tensor(group["initial_lr"], device=device)
+    return made
+
+
+def _adam(system: nn.Module, config: TrainingConfig, capture: bool) -> Optimizer:
+    on_gpu = next(system.parameters()).is_cuda
+    return torch.optim.Adam(
+        system.parameters(),
+        config.learning_rate,
+        betas=config.betas,
+        fused=on_gpu,
+        capturable=capture,
+    )
+
+
+def _require_one_owner(system: nn.Module, optimizers: tuple[Optimizer, ...]) -> None:
+    """Every weight that learns belongs to one optimizer: otherwise its state has no one place."""
+    owners = Counter(
+        parameter
+        for optimizer in optimizers
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+    )
+    for name, parameter in system.named_parameters():
+        if owners[parameter] > 1:
+            raise ValueError(f"{name} belongs to {owners[parameter]} optimizers, not to one")
+        if parameter.requires_grad and not owners[parameter]:
+            raise ValueError(f"no optimizer has {name}; freeze it, or give it to one of them")

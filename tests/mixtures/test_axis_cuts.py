@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from coterie.mixtures.axis_cuts import best_cuts, with_cuts
+from coterie.mixtures.shared_fit import cloud_of, fit_from, members
+
+
+def one_fit(points):
+    cloud = cloud_of(points - points.mean(0))
+    return cloud, fit_from(cloud, members(np.zeros(len(points), dtype=int)), 16.0, steps=2)
+
+
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_two_clusters_are_cut_apart(d):
+    rng = np.random.default_rng(d)
+    labels = np.repeat([0, 1], [70, 50])
+    points = rng.standard_normal((120, d))
+    points[:, 0] += 5 * labels
+    (cut,) = best_cuts(*one_fit(points))
+    assert cut.gain > 10
+    side = cut.shares.argmax(0)
+    assert max((side == labels).mean(), (side != labels).mean()) > 0.98
+
+
+def test_a_narrow_direction_is_found_beside_a_wide_one():
+    """Two clusters apart in a column of a tenth of the others' variance."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 100)
+    points = rng.standard_normal((200, 5)) * [10, 10, 10, 10, 0.2]
+    points[:, 4] += 1.4 * labels
+    (cut,) = best_cuts(*one_fit(points))
+    side = cut.shares.argmax(0)
+    assert max((side == labels).mean(), (side != labels).mean()) > 0.97
+
+
+def test_one_gaussian_gains_nothing():
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        assert all(cut.gain < 0 for cut in best_cuts(*one_fit(rng.standard_normal((200, 3)))))
+
+
+def test_few_or_equal_points_are_left_alone():
+    assert best_cuts(*one_fit(np.arange(14.0).reshape(7, 2))) == []
+    points = np.zeros((30, 2))
+    points[0] = 1
+    for cut in best_cuts(*one_fit(points)):
+        assert np.isfinite(cut.gain)
+
+
+def test_responsibilities_still_sum_to_one():
+    rng = np.random.default_rng(2)
+    points = rng.standard_normal((90, 2)) + 6 * (np.arange(90) % 3)[:, None]
+    cloud = cloud_of(points - points.mean(0))
+    fit = fit_from(cloud, members((np.arange(90) % 3 > 0).astype(int)), 16.0, steps=3)
+    cuts = best_cuts(cloud, fit)
+    assert cuts[0].gain > 0 > cuts[1].gain
+    shared = with_cuts(fit, cuts[:1])
+    assert shared.shape == (3, 90)
+    assert shared.sum(0) == pytest.approx(1)
