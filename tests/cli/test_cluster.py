@@ -539,8 +539,10 @@ def test_small_clusters_are_dissolved(run, table):
 
 def test_constraints_that_cannot_hold_are_refused_in_one_line(run, table):
     words = ("--n-clusters", "20", "--min-cluster-size", "20")
-    assert "takes 400 rows, there are 300" in refused(run("cluster", table, *words))
-    assert "asks for 301 clusters" in refused(run("cluster", table, "--n-clusters", "301"))
+    assert "needs 400 rows, but there are 300" in refused(run("cluster", table, *words))
+    assert "n_clusters=301 exceeds the number of rows" in refused(
+        run("cluster", table, "--n-clusters", "301")
+    )
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_views_of_one_image_differ(source):
 
 
 def test_a_collection_is_one_set(source):
-    with pytest.raises(ValueError, match="a collection is one set, 2 are asked for"):
+    with pytest.raises(ValueError, match="n_sets must be 1, got 2"):
         source.sample(2, torch.Generator(), torch.tensor(0))
 
 

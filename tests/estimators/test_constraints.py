@@ -140,7 +140,9 @@ def test_noise_is_decided_when_it_is_fitted(blobs):
 @ALL
 @pytest.mark.parametrize(("rows", "k"), [([[1.0, 2.0]] * 9, 2), ([[0.0, 0.0], [3.0, 1.0]] * 4, 3)])
 def test_fewer_rows_that_differ_than_clusters_are_refused(kind, rows, k):
-    with pytest.raises(ValueError, match=rf"asks for {k} clusters.* only {k - 1} differ"):
+    with pytest.raises(
+        ValueError, match=rf"n_clusters={k} is too many.* only {k - 1} are distinct"
+    ):
         model(kind, n_clusters=k).fit(rows)
 
 
@@ -159,8 +161,8 @@ def test_as_many_clusters_as_rows_that_differ(kind, rows):
         ({"n_clusters": 0}, "The 'n_clusters' parameter of AMCP"),
         ({"n_clusters": "three"}, "The 'n_clusters' parameter of AMCP"),
         ({"n_clusters": (5, 2)}, r"a range \(low, high\)"),
-        ({"n_clusters": 301}, "asks for 301 clusters, there are 300 rows"),
-        ({"n_clusters": 20, "min_cluster_size": 20}, "takes 400 rows, there are 300"),
+        ({"n_clusters": 301}, "n_clusters=301 exceeds the number of rows, 300"),
+        ({"n_clusters": 20, "min_cluster_size": 20}, "needs 400 rows, but there are 300"),
         ({"min_cluster_size": 0}, "The 'min_cluster_size' parameter of AMCP"),
         ({"noise": "much"}, "The 'noise' parameter of AMCP"),
     ],

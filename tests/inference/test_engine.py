@@ -299,7 +299,7 @@ def test_the_number_of_clusters_is_obeyed(shipped_dac, blobs, ending, k, context
 
 def test_what_can_never_be_is_refused_before_the_work(blobs):
     config = InferenceConfig(constraints=Constraints(301, 301))
-    with pytest.raises(ValueError, match="asks for 301 clusters, there are 300 rows"):
+    with pytest.raises(ValueError, match="n_clusters=301 exceeds the number of rows, 300"):
         cluster_points(None, as_float32(blobs), config, np.random.RandomState(0))
 
 

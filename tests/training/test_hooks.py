@@ -314,7 +314,7 @@ def test_a_weight_has_one_optimizer(monkeypatch):
         make_optimizers(system, TRAINING)
     some = [torch.optim.SGD(system.body.parameters(), 0.1)]
     monkeypatch.setattr(TwoRates, "optimizers", lambda self, config: some)
-    with pytest.raises(ValueError, match=r"no optimizer has head\.weight"):
+    with pytest.raises(ValueError, match=r"head\.weight belongs to no optimizer"):
         make_optimizers(system, TRAINING)
     system.head.requires_grad_(False)
     assert make_optimizers(system, TRAINING) == tuple(some)

@@ -1,8 +1,8 @@
 """Random views of images, in batches on their device.
 
-Geometry is one `grid_sample`, colour one 3x3 matrix and one offset for each image: a dozen kernels
-for a batch, which a GPU draws beside the step that learns from the batch before. Libraries draw
-their parameters image by image, or on the host.
+Geometry is one `grid_sample`, colour is one 3x3 matrix and one offset per image: a dozen kernels
+for a batch, which a GPU runs in parallel with the training step on the previous batch. Other
+libraries draw their parameters image by image, or on the host.
 """
 
 import math
@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 from torch.nn.functional import affine_grid, grid_sample, interpolate, max_pool2d
 
 GREY = (0.299, 0.587, 0.114)
-# Luma and two axes of chroma (YIQ): a turn of the chroma plane is a change of hue.
+# Luma and two axes of chroma (YIQ): a rotation of the chroma plane changes the hue.
 YIQ = (GREY, (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112))
 
 
@@ -23,9 +23,9 @@ YIQ = (GREY, (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112))
 class PhotoViews:
     """Views of photographs: MoCo's, as the authors of MiCE set them.
 
-    crop: the least area of a crop; brightness, contrast, saturation: how far the factors go from 1;
-    hue: how far the turn goes, in turns; jitter: how many images have their colours changed;
-    grey: how many lose them.
+    crop: the smallest area of a crop; brightness, contrast, saturation: the largest deviation of
+    the factors from 1; hue: the largest rotation, in turns; jitter: the share of images with
+    changed colours; grey: the share converted to grey.
     """
 
     crop: float = 0.2
@@ -37,19 +37,19 @@ class PhotoViews:
     grey: float = 0.2
 
     def __call__(self, images: Tensor, generator: Generator) -> Tensor:
-        """(M, 3, H, W) from 0 to 1 -> views of the same shape."""
+        """(M, 3, H, W) in [0, 1] -> views of the same shape."""
         cropped = resample(images, _crops(len(images), self.crop, generator), border=True)
         return _colours(cropped, self, generator)
 
 
 @dataclass(frozen=True)
 class DigitViews:
-    """Views of handwriting: small turns, slants, sizes, shifts and warps, and thicker strokes.
+    """Views of handwriting: small rotations, shears, scalings, shifts and warps, thicker strokes.
 
-    Nothing is mirrored and little is cut off: half a seven is a one. rotation: degrees; shear,
-    scale and shift: shares of the size; warp: displacements of a coarse grid, a share of the size;
-    thick: how many images have their strokes thickened, by a random part; erase: how many lose a
-    square of erase_size of the image's side.
+    Nothing is mirrored and little is cut off, because half a seven looks like a one. rotation: in
+    degrees; shear, scale and shift: relative to the image size; warp: displacements of a coarse
+    grid, relative to the image size; thick: the share of images with strokes thickened by a random
+    amount; erase: the share that lose a square whose side is erase_size of the image's.
     """
 
     rotation: float = 20.0
@@ -63,7 +63,7 @@ class DigitViews:
     erase_size: float = 0.3
 
     def __call__(self, images: Tensor, generator: Generator) -> Tensor:
-        """(M, 1, H, W) from 0 to 1 -> views of the same shape."""
+        """(M, 1, H, W) in [0, 1] -> views of the same shape."""
         draw = _Uniform(len(images), generator)
         if self.thick:
             share = (draw(0, 1) * (draw(0, 1) < self.thick)).view(-1, 1, 1, 1)
@@ -78,7 +78,7 @@ class DigitViews:
             ],
             1,
         )
-        shift = draw(-1, 1, 2) * 2 * self.shift  # the image goes from -1 to 1
+        shift = draw(-1, 1, 2) * 2 * self.shift  # image coordinates run from -1 to 1
         displaced = None
         if self.warp:
             cells = draw(-1, 1, 2, self.warp_cells, self.warp_cells) * 2 * self.warp
@@ -101,10 +101,10 @@ class _Uniform:
 
 
 def enlarged(cells: Tensor, height: int, width: int) -> Tensor:
-    """Coarse grids (M, C, h, w) as bicubic surfaces (M, C, height, width), corners on corners.
+    """Coarse grids (M, C, h, w) as bicubic surfaces (M, C, height, width), corners aligned.
 
-    As two products: on a GPU `interpolate` has a thread for each pixel, which goes through all M
-    images.
+    Computed as two matrix products: on a GPU `interpolate` starts one thread per pixel, which loops
+    over all M images.
     """
     down = _cubic_weights(cells.shape[-2], height, cells.device)
     across = _cubic_weights(cells.shape[-1], width, cells.device)
@@ -113,7 +113,7 @@ def enlarged(cells: Tensor, height: int, width: int) -> Tensor:
 
 @cache
 def _cubic_weights(n_cells: int, size: int, device: torch.device) -> Tensor:
-    """What each cell of a row adds to each of its pixels: (n_cells, size)."""
+    """The weight of each cell of a row in each of its pixels: (n_cells, size)."""
     each = torch.eye(n_cells).view(1, n_cells, n_cells, 1)
     surfaces = interpolate(each, (size, 1), mode="bicubic", align_corners=True)
     return surfaces.view(n_cells, size).to(device)
@@ -122,9 +122,9 @@ def _cubic_weights(n_cells: int, size: int, device: torch.device) -> Tensor:
 def resample(
     images: Tensor, affine: Tensor, displaced: Tensor | None = None, *, border: bool
 ) -> Tensor:
-    """Images (M, C, H, W) read at affine places (M, 2, 3), displaced by (M, H, W, 2).
+    """Images (M, C, H, W) sampled under affine maps (M, 2, 3) plus displacements (M, H, W, 2).
 
-    border: beyond its edge an image goes on as at the edge, or else is zero.
+    border: whether an image is continued beyond its edge by the edge value or by zero.
     """
     grid = affine_grid(affine, list(images.shape), align_corners=False)
     if displaced is not None:
@@ -134,7 +134,7 @@ def resample(
 
 
 def _crops(n_images: int, least: float, generator: Generator) -> Tensor:
-    """Crops of random area, shape and place, half of them mirrored: (M, 2, 3)."""
+    """Crops of random area, aspect ratio and position, half of them mirrored: (M, 2, 3)."""
     draw = _Uniform(n_images, generator)
     area, shape = draw(least, 1), draw(math.log(3 / 4), math.log(4 / 3)).exp()
     wide, high = ((area * shape).sqrt().clamp(max=1), (area / shape).sqrt().clamp(max=1))
@@ -150,7 +150,7 @@ def _crops(n_images: int, least: float, generator: Generator) -> Tensor:
 
 
 def _colours(images: Tensor, how: PhotoViews, generator: Generator) -> Tensor:
-    """Brightness, contrast, saturation, hue and grey in one product with each image's pixels."""
+    """Brightness, contrast, saturation, hue and grey in one matrix product per image."""
     draw = _Uniform(len(images), generator)
     changed = (draw(0, 1) < how.jitter).float()
     brightness, contrast, saturation = (
@@ -195,13 +195,13 @@ class _Chroma(NamedTuple):
 
 @cache
 def _chroma(device: torch.device) -> _Chroma:
-    # Kept: a captured step cannot fetch constants from the host.
+    # Cached: a captured step cannot copy constants from the host.
     to_yiq = torch.tensor(YIQ, dtype=torch.float64)
     return _Chroma(*(each.float().to(device) for each in (to_yiq, torch.linalg.inv(to_yiq))))
 
 
 def _erased(images: Tensor, how: DigitViews, draw: _Uniform) -> Tensor:
-    """Some images without a square somewhere."""
+    """Images of which some lose a randomly placed square."""
     height, width = images.shape[-2:]
     rows = torch.arange(height, device=images.device) / height
     columns = torch.arange(width, device=images.device) / width

@@ -1,4 +1,4 @@
-"""A batch of sets, the one form in which data reaches a network."""
+"""A batch of sets, the common input format of all networks."""
 
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,7 @@ class SetBatch:
 
     points: (B, N, *item), vectors (B, N, D) for the set networks, images (B, N, C, H, W) and the
     like before an encoder; mask: (B, N) bool, True for a valid item; labels: (B, N) int64, the true
-    clusters numbered from zero, -1 for padding, or None where nobody knows them.
+    clusters numbered from zero, -1 for padding, or None if they are unknown.
     """
 
     points: Tensor
@@ -46,16 +46,16 @@ class SetBatch:
         return SetBatch(self.points.to(device), self.mask.to(device), labels)
 
     def keep(self, mask: Tensor) -> "SetBatch":
-        """The same sets with only the points of mask (B, N) left valid."""
+        """The same sets with only the points of mask (B, N) valid."""
         return replace(self, mask=self.mask & mask)
 
 
 @dataclass(frozen=True)
 class Compaction:
-    """The valid points of each set moved together, so that a step costs what remains.
+    """The valid points of each set moved to the front, so that a step costs only what remains.
 
-    index: (B, M), where each point stood, None where all stand as they stood; mask: (B, M); M is
-    the largest number of valid points in any of the sets; length: N, the number of points before.
+    index: (B, M), the original position of each point, None if nothing was moved; mask: (B, M); M
+    is the largest number of valid points in any of the sets; length: N, the original number.
     """
 
     index: Tensor | None
@@ -63,7 +63,7 @@ class Compaction:
     length: int
 
     def take(self, values: Tensor) -> Tensor:
-        """The values of the points that are left: (B, N, *item) -> (B, M, *item)."""
+        """The values of the remaining points: (B, N, *item) -> (B, M, *item)."""
         if self.index is None:
             return values
         item = values.shape[2:]
@@ -71,15 +71,15 @@ class Compaction:
         return values.gather(1, index.expand(-1, -1, *item))
 
     def scatter(self, values: Tensor, elsewhere: float = -torch.inf) -> Tensor:
-        """Values (B, M) of valid points back where these stood: (B, N)."""
+        """Values (B, M) of valid points at their original positions: (B, N)."""
         values = torch.where(self.mask, values, elsewhere)
         if self.index is None:
             return values
-        home = values.new_full((len(values), self.length), elsewhere)
-        return home.scatter(1, self.index, values)
+        original = values.new_full((len(values), self.length), elsewhere)
+        return original.scatter(1, self.index, values)
 
     def then(self, later: "Compaction") -> "Compaction":
-        """This and, of the points (B, M) that it leaves, another."""
+        """The composition of this and a later compaction of its points (B, M)."""
         if self.index is None or later.index is None:
             index = self.index if later.index is None else later.index
         else:
@@ -88,7 +88,7 @@ class Compaction:
 
 
 def compact(mask: Tensor) -> Compaction:
-    """Leave out the points that mask (B, N) does not have; the order is kept."""
+    """Leave out the points where mask (B, N) is False; the order is kept."""
     longest = max(1, int(mask.sum(1).amax()))
     if longest == mask.shape[1]:
         return Compaction(None, mask, longest)

@@ -1,4 +1,4 @@
-"""One collection of images without labels, shown in epochs of augmented views."""
+"""An unlabelled collection of images, sampled in epochs of augmented views."""
 
 import io
 import lzma
@@ -21,7 +21,10 @@ FOLDER = "COTERIE_DATA"  # the environment variable that names the folder of the
 
 
 class LabelledImages(NamedTuple):
-    """Images (n, C, H, W) uint8 with labels (n,), for scores alone; the first n_train to learn."""
+    """Images (n, C, H, W) uint8, labels (n,); the first n_train are the training split.
+
+    The labels are used for scores alone.
+    """
 
     images: NDArray[np.uint8]
     labels: NDArray[np.int64]
@@ -30,10 +33,11 @@ class LabelledImages(NamedTuple):
 
 @dataclass(frozen=True)
 class ImageCollection:
-    """The images of a collection in epochs: every image at most once in each.
+    """The images of a collection in epochs, each image at most once per epoch.
 
-    name: a collection that `open_collection` knows; n_images: how many of it, from the first;
-    batch: images in a step; n_views: of each image; views: how they are made.
+    name: a collection known to `open_collection`; n_images: how many to use, from the first on;
+    batch: the number of images in a step; n_views: the number of views of each image; views: the
+    augmentation.
     """
 
     name: str
@@ -45,16 +49,16 @@ class ImageCollection:
 
     @property
     def steps_per_epoch(self) -> int:
-        """As many whole batches as there are."""
+        """The number of full batches."""
         return self.n_images // self.batch
 
     def sample(self, n_sets: int, generator: Generator, clock: Tensor) -> SetBatch:
-        """The views of one step: points (1, batch, n_views, C, H, W) from 0 to 1.
+        """The views of one step: points (1, batch, n_views, C, H, W) in [0, 1].
 
-        Several sets would be one larger batch, which is what `batch` is for.
+        Several sets would be equivalent to a larger `batch`, so n_sets must be 1.
         """
         if n_sets != 1:
-            raise ValueError(f"a collection is one set, {n_sets} are asked for")
+            raise ValueError(f"a collection is a single set: n_sets must be 1, got {n_sets}")
         images = _on_device(self.name, self.n_images, generator.device)
         chosen = images[epoch_order(self, clock)].float() / 255
         shape = (self.batch, self.n_views, *chosen.shape[1:])
@@ -65,10 +69,10 @@ class ImageCollection:
 
 
 def epoch_order(source: ImageCollection, clock: Tensor) -> Tensor:
-    """Which images a step shows, (batch,): its part of the random order of its epoch.
+    """The indices (batch,) of a step's images: its part of the random order of its epoch.
 
-    The order is a function of the seed and the epoch, nothing is remembered: a resumed run and a
-    captured step, which reads the clock on its device, go through the same images.
+    The order is a function of the seed and the epoch, without stored state: a resumed run and a
+    captured step, which reads the clock on its device, use the same images.
     """
     epoch, step = clock // source.steps_per_epoch, clock % source.steps_per_epoch
     numbers = torch.arange(source.n_images, device=clock.device)
@@ -77,10 +81,10 @@ def epoch_order(source: ImageCollection, clock: Tensor) -> Tensor:
 
 
 def _scrambled(numbers: Tensor) -> Tensor:
-    """Whole numbers (n,) int64 mapped one to one to numbers without order (splitmix64)."""
+    """A pseudo-random bijection of integers (n,) int64 (splitmix64)."""
     numbers = (numbers + 1) * -7046029254386353131
     for shift, factor in ((30, -4658895280553007687), (27, -7723592293110705685), (31, 1)):
-        # Integers have a sign here: the bits that come in from the left must be zero.
+        # int64 is signed: the bits shifted in from the left must be masked to zero.
         numbers = (numbers ^ ((numbers >> shift) & ((1 << (64 - shift)) - 1))) * factor
     return numbers
 
@@ -95,12 +99,12 @@ def _on_device(name: str, n_images: int, device: torch.device) -> Tensor:
 
 @cache
 def open_collection(name: str) -> LabelledImages:
-    """A public collection from the folder that COTERIE_DATA names."""
+    """A public collection, read from the folder in COTERIE_DATA."""
     if name not in LOADERS:
         raise ValueError(f"unknown collection {name!r}; known: {', '.join(sorted(LOADERS))}")
     folder = os.environ.get(FOLDER)
     if folder is None:
-        raise ValueError(f"{name} is read from the folder that {FOLDER} names, and nothing is set")
+        raise ValueError(f"set {FOLDER} to the folder that contains {name}")
     return LOADERS[name](Path(folder))
 
 
@@ -112,7 +116,7 @@ def _mnist(folder: Path) -> LabelledImages:
 
 
 def _cifar10(folder: Path) -> LabelledImages:
-    decoded = folder / "cifar10.npz"  # as `LabelledImages`, for those who do not want to wait
+    decoded = folder / "cifar10.npz"  # a decoded copy, which loads faster
     if decoded.exists():
         with np.load(decoded) as file:
             return LabelledImages(file["images"], file["labels"], 50_000)
@@ -124,8 +128,8 @@ def _cifar10(folder: Path) -> LabelledImages:
 def _cifar10_part(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Images (n, 3, 32, 32) and labels of a file of prediction residuals.
 
-    It holds what is left of green, red - green and blue - green after each pixel was predicted by
-    the median of its neighbours' edges; decoding goes pixel by pixel, for all images at once.
+    The file stores green, red - green and blue - green minus their prediction by the median edge
+    detector; decoding goes pixel by pixel, for all images at once.
     """
     with lzma.open(path) as packed, np.load(io.BytesIO(packed.read())) as file:
         residuals, labels = file["res"], file["y"]
@@ -142,7 +146,7 @@ def _cifar10_part(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         else:
             predicted = left if column else above
         values = (predicted + residuals[row, column]) & 255
-        values[1:] = ((values[1:] + 128) & 255) - 128  # differences have a sign
+        values[1:] = ((values[1:] + 128) & 255) - 128  # differences are signed
         planes[row, column] = values
     green = planes[:, :, 0]
     colours = np.stack([(planes[:, :, 1] + green) & 255, green, (planes[:, :, 2] + green) & 255])

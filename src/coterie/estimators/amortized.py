@@ -27,7 +27,7 @@ from coterie.estimators.fitted import Fitted
 from coterie.estimators.hub import Pretrained
 from coterie.frames.fitting import fit_frame
 from coterie.frames.protocol import FramedTable
-from coterie.frames.standard import NUMERIC
+from coterie.frames.standard import MAX_ROWS, NUMERIC
 from coterie.frames.table_columns import column_names
 from coterie.frames.table_encoding import Encoded, TableEncoding, fit_encoding
 from coterie.inference.belief import FitRecord, k_probabilities
@@ -35,6 +35,7 @@ from coterie.inference.constraints import Constraints
 from coterie.inference.context import Sample, draw_context, draw_weighted_context
 from coterie.inference.endings import ENDINGS, Ending, EndingName, choose_ending
 from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
+from coterie.inference.hashed_draw import draw_by_value
 from coterie.inference.outliers import scattered
 from coterie.inference.result import NOISE
 from coterie.ood.size import cluster_count_warnings, size_warnings, texture_warnings
@@ -107,12 +108,17 @@ class AmortizedClusterer(
         ending = choose_ending(ending_of(self, traits), traits)
         network, exact = self._networks(ending)
         config = self._inference(card, ending)
-        random_state = check_random_state(self.random_state)
+        # Without a seed the draws do not depend on the order of the rows, nor on global state.
+        random_state = check_random_state(0 if self.random_state is None else self.random_state)
         sample = self._sample(table, sample_weight, config.context_size, random_state)
+        representative = table if sample_weight is None else table[sample.rows]
         if self.noise and traits.frame == "standard":
-            sample = self._without_outliers(table, sample, config.context_size, random_state)
+            sample = self._without_outliers(table, sample)
+            representative = table[sample.rows]
+        if self.random_state is None and len(representative) > MAX_ROWS:
+            representative = representative[draw_by_value(representative, MAX_ROWS)[0]]
         frame = fit_frame(
-            table if sample is None else table[sample.rows],
+            representative,
             traits.columns,
             traits.frame,
             groups=None if self._encoding is None else self._encoding.groups,
@@ -236,30 +242,24 @@ class AmortizedClusterer(
         sample_weight: ArrayLike | None,
         context_size: int,
         random_state: np.random.RandomState,
-    ) -> Sample | None:
-        """The context, where weights influence it."""
-        if sample_weight is None:
-            return None
-        weights = _check_sample_weight(
-            sample_weight, table, dtype=np.float64, ensure_non_negative=True
-        )
-        return draw_weighted_context(weights, context_size, random_state)
-
-    def _without_outliers(
-        self,
-        table: NDArray,
-        sample: Sample | None,
-        context_size: int,
-        random_state: np.random.RandomState,
     ) -> Sample:
+        """The context: by weights where there are any, by value where there is no seed."""
+        if sample_weight is not None:
+            weights = _check_sample_weight(
+                sample_weight, table, dtype=np.float64, ensure_non_negative=True
+            )
+            return draw_weighted_context(weights, context_size, random_state)
+        if self.random_state is None:
+            return Sample(draw_by_value(table, context_size)[0])
+        return draw_context(len(table), context_size, random_state)
+
+    def _without_outliers(self, table: NDArray, sample: Sample) -> Sample:
         """The context without rows far from all others, which would stretch the frame.
 
-        Indicators of categories do not count: a rare category is far from nothing.
+        Indicators of categories do not count: a rare category is no outlier.
         """
-        if sample is None:
-            sample = draw_context(len(table), context_size, random_state)
         numeric = table
-        if self._encoding is not None and self._encoding.groups is not None:
+        if self._encoding is not None:
             numeric = table[:, self._encoding.groups == NUMERIC]
         if not numeric.shape[1]:
             return sample

@@ -41,7 +41,8 @@ class DAC(AmortizedClusterer):
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
-        Determines the sample, where there is one, for size or for weights.
+        Determines the sample where there are more rows than context_size, or weights. None: rows
+        are drawn by a hash of their values, so the same rows in any order give the same sample.
     consolidate : bool
         Deprecated, use `ending`.
 

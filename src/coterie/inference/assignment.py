@@ -1,6 +1,6 @@
-"""What a rule says of many points, chunk by chunk.
+"""Apply a rule to many points, chunk by chunk.
 
-Beside the results nothing grows with the number of points.
+Apart from the results, memory does not grow with the number of points.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ CHUNK_SIZE = 65_536
 
 
 class Points(Protocol):
-    """The points of a set (n, D): an array, or what brings its rows when they are asked for."""
+    """The points of a set (n, D): an array, or an object that loads rows on access."""
 
     def __len__(self) -> int:
         """The number of points."""
@@ -28,14 +28,14 @@ class Points(Protocol):
 
 
 class Assignment(NamedTuple):
-    """What a rule says of some points: labels (n,), probabilities (n, k)."""
+    """The clusters of some points: labels (n,), probabilities (n, k)."""
 
     labels: NDArray[np.intp]
     probabilities: NDArray[np.float64]
 
 
 class Answer(NamedTuple):
-    """What a rule says of a chunk: which rows it is, labels (m,), log-probabilities (m, k)."""
+    """The clusters of a chunk: its rows, labels (m,), log-probabilities (m, k)."""
 
     rows: slice
     labels: NDArray[np.intp]
@@ -45,7 +45,7 @@ class Answer(NamedTuple):
 def apply(
     rule: Rule, points: Points, chunk_size: int = CHUNK_SIZE, *, noise: bool = False
 ) -> Assignment:
-    """What a rule says of points (n, D); with noise, those that no cluster wants have no label."""
+    """Assign points (n, D) to clusters; with noise, points that fit no cluster are labelled -1."""
     labels = np.empty(len(points), dtype=np.intp)
     probabilities = np.empty((len(points), rule.n_clusters))
     for answer in _answers(rule, points, chunk_size, noise):
@@ -57,7 +57,7 @@ def apply(
 def apply_labels(
     rule: Rule, points: Points, chunk_size: int = CHUNK_SIZE, *, noise: bool = False
 ) -> NDArray[np.intp]:
-    """The labels alone (n,), without room for the probabilities."""
+    """The labels alone (n,); the probabilities are not stored."""
     labels = np.empty(len(points), dtype=np.intp)
     for answer in _answers(rule, points, chunk_size, noise):
         labels[answer.rows] = answer.labels
@@ -65,12 +65,12 @@ def apply_labels(
 
 
 def keep_clusters(found: Assignment, order: NDArray[np.intp], chunk_size: int) -> Assignment:
-    """Only these clusters (k',), in this order; no point may have another.
+    """Keep only these clusters (k',), in this order; no point may have a label outside them.
 
-    The memory of what was found is used again, chunk by chunk, for there may be no room for more.
+    The arrays are overwritten chunk by chunk, because a second copy may not fit in memory.
     """
     labels, before = found
-    rank = np.full(before.shape[1] + 1, NOISE)  # the last place is that of noise, which stays so
+    rank = np.full(before.shape[1] + 1, NOISE)  # index -1 maps noise to itself
     rank[order] = np.arange(len(order))
     after = before if len(order) == before.shape[1] else np.empty((len(labels), len(order)))
     for rows in _chunks(len(labels), chunk_size):
@@ -83,7 +83,7 @@ def keep_clusters(found: Assignment, order: NDArray[np.intp], chunk_size: int) -
 def cluster_sizes(
     labels: NDArray[np.intp], n_clusters: int, counts: NDArray[np.float64] | None = None
 ) -> NDArray:
-    """How many points have each label, (n,) -> (k,); counts (n,) say how much each point counts."""
+    """The number of points with each label, (n,) -> (k,); counts (n,) are weights of the points."""
     inside = labels != NOISE
     return np.bincount(labels[inside], None if counts is None else counts[inside], n_clusters)
 
@@ -91,15 +91,15 @@ def cluster_sizes(
 def occupied_by_size(
     found: Assignment, counts: NDArray[np.float64] | None = None
 ) -> NDArray[np.intp]:
-    """The clusters that have points, from the largest to the smallest."""
+    """The non-empty clusters, from the largest to the smallest."""
     sizes = cluster_sizes(found.labels, found.probabilities.shape[1], counts)
-    order = np.argsort(-sizes, kind="stable")  # the earlier found first among equals
+    order = np.argsort(-sizes, kind="stable")  # ties keep the order of discovery
     return order[: np.count_nonzero(sizes)]
 
 
 def _answers(rule: Rule, points: Points, chunk_size: int, noise: bool) -> Iterator[Answer]:
     for rows in _chunks(len(points), chunk_size):
-        # Copied: torch warns of a view of rows that cannot be written, as of a file.
+        # Copied: torch warns about read-only arrays, such as a memory-mapped file.
         chunk = torch.tensor(points[rows], device=rule.device)
         log_probabilities = rule.log_probabilities(chunk)
         labels = log_probabilities.argmax(1)

@@ -1,8 +1,9 @@
 """Constraints on the clusters, and rules that satisfy them.
 
-Whatever found the clusters, constraints are applied to its rule: clusters are dissolved, merged
-(`rules/merged.py`) or divided (`rules/divided.py`). Each operation is pointwise, so it holds for
-new points too. Consolidation already searches within the range of k; here the range is enforced.
+Constraints are applied to the rule, whichever method found the clusters: clusters are dissolved,
+merged (`rules/merged.py`) or divided (`rules/divided.py`). Each operation is pointwise, so it also
+applies to new points. Consolidation already searches within the range of k; here the range is
+enforced.
 """
 
 from collections.abc import Sequence
@@ -28,8 +29,9 @@ ALL_NOISE = "every row would be noise: the network is undecided, so no row is la
 class Constraints:
     """Constraints on the clusters of n fitted points; none by default.
 
-    at_least, at_most: how many clusters have points; min_cluster_size: how many points each has,
-    unless their number forbids it; noise: whether points that no cluster wants are left out.
+    at_least, at_most: bounds on the number of non-empty clusters; min_cluster_size: the minimum
+    number of points in each, where at_least permits it; noise: whether points that fit no cluster
+    are labelled noise.
     """
 
     at_least: int = 1
@@ -48,26 +50,24 @@ class Constraints:
         whole = all(isinstance(each, int | np.integer) for each in bounds)
         if len(bounds) != 2 or not whole or not 1 <= bounds[0] <= bounds[1]:
             raise ValueError(
-                "n_clusters is a number, or a range (low, high) with 1 <= low <= high, not"
+                "n_clusters must be a number, or a range (low, high) with 1 <= low <= high, got"
                 f" {n_clusters!r}"
             )
         return cls(int(bounds[0]), int(bounds[1]), min_cluster_size, noise)
 
     def check(self, n_points: int) -> None:
-        """Raise where n points can never have such clusters."""
+        """Raise if no clustering of n points can satisfy the constraints."""
         if self.at_least > n_points:
-            raise ValueError(
-                f"n_clusters asks for {self.at_least} clusters, there are {n_points} rows"
-            )
+            raise ValueError(f"n_clusters={self.at_least} exceeds the number of rows, {n_points}")
         if self.at_least > 1 and self.at_least * self.min_cluster_size > n_points:
             raise ValueError(
-                f"n_clusters={self.at_least} with min_cluster_size={self.min_cluster_size} takes"
-                f" {self.at_least * self.min_cluster_size} rows, there are {n_points}"
+                f"n_clusters={self.at_least} with min_cluster_size={self.min_cluster_size} needs"
+                f" {self.at_least * self.min_cluster_size} rows, but there are {n_points}"
             )
 
 
 class Constrained(NamedTuple):
-    """A constrained rule, whether it has noise, and what it could not satisfy."""
+    """A constrained rule, whether it labels noise, and warnings about unsatisfied constraints."""
 
     rule: Rule
     noise: bool
@@ -83,11 +83,11 @@ def apply_constraints(
     counts: Counts | None = None,
     chunk_size: int = CHUNK_SIZE,
 ) -> Constrained:
-    """The rule with the constraints applied: points (n, D) are all fitted points, of which the
-    context (m, D) is a part.
+    """The rule with the constraints applied.
 
-    Sizes are those among all points, weighted by counts (n,). Which clusters are merged and divided
-    is decided on the context, where each of them has points in the end.
+    points (n, D) are all fitted points, context (m, D) is a subset of them. Cluster sizes are
+    counted over all points, weighted by counts (n,). The clusters to merge and divide are chosen on
+    the context, and each resulting cluster has points there.
     """
     if constraints == Constraints() and counts is None:
         return Constrained(rule, False, ())
@@ -131,10 +131,11 @@ def without_small(
     chunk_size: int = CHUNK_SIZE,
     noise: bool = False,
 ) -> Rule:
-    """A rule whose clusters have at least min_size of the points (n, D), or which has one only.
+    """A rule whose clusters all have at least min_size of the points (n, D), or with one cluster.
 
-    The smallest goes first, the latest found among equals; its points take their next choice, so
-    that another may still grow. With noise they may have none.
+    The smallest cluster is removed first, on ties the one found last. Its points move to their next
+    most probable cluster, so other small clusters may still grow. With noise, they may become
+    noise instead.
     """
     if min_size == 1:
         return rule
@@ -145,22 +146,22 @@ def without_small(
         if sizes[smallest] >= min_size:
             break
         rule = _select(rule, np.delete(np.arange(len(sizes)), smallest))
-        if noise:  # others may have been wanted by this cluster alone
+        if noise:  # more points may fit no cluster now
             labels = apply_labels(rule, points, chunk_size, noise=True)
             continue
-        homeless = np.flatnonzero(labels == smallest)
+        reassigned = np.flatnonzero(labels == smallest)
         labels[labels > smallest] -= 1
-        labels[homeless] = apply_labels(rule, points[homeless], chunk_size)
+        labels[reassigned] = apply_labels(rule, points[reassigned], chunk_size)
     return rule
 
 
 def without_empty(rule: Rule, points: Points, *, noise: bool = False) -> Rule:
-    """A rule all of whose clusters have some of the points (n, D), or which has one only."""
+    """A rule whose clusters all have some of the points (n, D), or with a single cluster."""
     while True:
         sizes = cluster_sizes(apply_labels(rule, points, noise=noise), rule.n_clusters)
         if sizes.all() or not sizes.any():
             return rule
-        # Once more with noise: others may have been wanted by an empty cluster alone.
+        # Repeat: with noise, points that only fitted an empty cluster fit none now.
         rule = _select(rule, np.flatnonzero(sizes))
 
 

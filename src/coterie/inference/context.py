@@ -1,4 +1,4 @@
-"""The context: the points of a set on which its clusters are found."""
+"""The context: the points of a set in which the clusters are found."""
 
 from typing import NamedTuple
 
@@ -11,23 +11,23 @@ Weights = NDArray[np.float64]
 
 
 class Sample(NamedTuple):
-    """The points of a context (m,), and how much each of all points counts (n,); one where None."""
+    """The rows of a context (m,), and the weights of all points (n,); None means unit weights."""
 
     rows: Rows
     counts: Weights | None = None
 
 
 def draw_context(n_points: int, size: int, random_state: np.random.RandomState) -> Sample:
-    """All points where they fit, else some of them, in their order."""
+    """All points if they fit, otherwise a random sample, in the original order."""
     if n_points <= size:
         return Sample(np.arange(n_points))
-    # RandomState.choice would permute all points to draw a few.
+    # RandomState.choice permutes all points, even to draw only a few.
     rows = sample_without_replacement(n_points, size, random_state=random_state)
     return Sample(np.sort(rows))
 
 
 def evenly_spaced(n_points: int, size: int) -> Rows:
-    """All of some points that stand in an order, or as many as size, at even distances."""
+    """Indices of ordered points: all of them, or as many as size, evenly spaced."""
     if n_points <= size:
         return np.arange(n_points)
     return ((np.arange(size) + 0.5) * (n_points / size)).astype(np.intp)
@@ -36,19 +36,21 @@ def evenly_spaced(n_points: int, size: int) -> Rows:
 def draw_weighted_context(
     weights: Weights, size: int, random_state: np.random.RandomState
 ) -> Sample:
-    """The points, each as often as its weight (n,) says, in their order.
+    """A sample in which points are repeated according to their weights (n,), in the original order.
 
-    A point of weight zero is not there. Equal weights are as none. Whole numbers repeat the points
-    where that fits; others, in units of their mean, decide how often a point is drawn.
+    Points of weight zero are left out. Equal weights have no effect. With integer weights each
+    point is repeated that often, if the result fits; otherwise points are resampled in proportion
+    to their weights. Weights that are not integers are counted in units of their mean.
     """
     present = np.flatnonzero(weights > 0)
     if not len(present):
-        raise ValueError("all sample weights are zero: there is nothing to find clusters in")
+        raise ValueError("all sample weights are zero: there are no points to cluster")
     own = weights[present]
     if (own == own[0]).all():
-        alike = draw_context(len(present), size, random_state)
-        everybody = len(present) == len(weights)
-        return alike if everybody else Sample(present[alike.rows], np.sign(weights))
+        unweighted = draw_context(len(present), size, random_state)
+        if len(present) == len(weights):
+            return unweighted
+        return Sample(present[unweighted.rows], np.sign(weights))
     if (own != np.rint(own)).any():
         rows = _resampled(own, min(size, len(own)), random_state)
         return Sample(present[rows], weights / own.mean())
@@ -58,7 +60,7 @@ def draw_weighted_context(
 
 
 def _resampled(weights: Weights, n_drawn: int, random_state: np.random.RandomState) -> Rows:
-    """Systematic resampling: each point as often as expected, up or down to a whole number."""
+    """Systematic resampling: counts are the expected ones, rounded up or down."""
     ends = weights.cumsum()
     places = (random_state.uniform() + np.arange(n_drawn)) * (ends[-1] / n_drawn)
     return np.minimum(np.searchsorted(ends, places, side="right"), len(weights) - 1)

@@ -1,15 +1,17 @@
-"""Points that lie far from all others: noise, whatever a network says of them.
+"""Detection of noise: points that lie far from all others, independently of the network.
 
-A network that gives every point a cluster claims scattered points too, or gathers them in clusters
-of their own; and they decide the frame in which it reads the others. So they are found twice, both
-times by the distance to the k-th neighbour, which knows nothing of the shape of clusters:
+A network that assigns every point to a cluster also assigns scattered points, or groups them into
+clusters of their own; they also distort the frame of the other points. Noise is therefore detected
+twice, both times by the distance to the k-th neighbour, which makes no assumption about the shape
+of clusters:
 
-`scattered` finds them before there are clusters, so that frame and clusters come of the rest. What
-is several times farther from its neighbours than three quarters of the points are is scattered,
-unless it stands in a compact group beside the others: that is a cluster of lower density.
+`scattered` detects it before clustering, so that the frame and the clusters are computed from the
+remaining points. A point is scattered if it is several times farther from its neighbours than three
+quarters of the points are, unless it belongs to a compact group beside the others, which is treated
+as a cluster of lower density.
 
-`Spacing` finds them once there are clusters, among these points and new ones: each cluster has a
-spacing of its own, so that a sparse one beside a dense one is no noise.
+`Spacing` detects it after clustering, among the same points and new ones. Each cluster has a
+spacing of its own, so that a sparse cluster beside a dense one is not taken for noise.
 """
 
 from dataclasses import dataclass
@@ -23,20 +25,20 @@ from scipy.spatial import cKDTree
 from coterie.frames.standard import robust_moments
 
 NEIGHBOUR = 5
-TYPICAL = 0.75  # quantile: so many points have neighbours at least as near as is typical
-# Times the typical distance: fewer than 1 % of the points of Gaussian blobs are farther.
+TYPICAL = 0.75  # the quantile of neighbour distances that is taken as typical
+# A multiple of the typical distance; fewer than 1 % of the points of Gaussian blobs exceed it.
 FAR = 4.0
-# A group of scattered points is a cluster if it has so many points, and is not wider than that.
+# A group of scattered points is a cluster if it has enough points and is not too wide.
 FEWEST, SMALLEST_SHARE = 10, 0.02
-LINKED = 1.5  # times the shorter of two points' neighbour distances
-WIDEST = 3.0  # times the radius of all that is not scattered
+LINKED = 1.5  # a multiple of the shorter of two points' neighbour distances
+WIDEST = 3.0  # a multiple of the radius of the points that are not scattered
 
 Mask = NDArray[np.bool_]
 Distances = NDArray[np.float64]
 
 
 def scattered(table: NDArray) -> Mask:
-    """Which rows of a table (n, d) are far from all others, whatever its clusters: (n,)."""
+    """Which rows of a table (n, d) are far from all others, before clustering: (n,)."""
     numbers = np.asarray(table, dtype=np.float64)
     if len(numbers) <= 2 * NEIGHBOUR:
         return np.zeros(len(numbers), dtype=np.bool_)
@@ -49,14 +51,14 @@ def scattered(table: NDArray) -> Mask:
 
 @dataclass(frozen=True)
 class Spacing:
-    """How far from its neighbours a point of each cluster may be: m points and their limits."""
+    """The largest neighbour distance allowed in each cluster: m points and their limits."""
 
     places: cKDTree
     limit: Distances  # (m,), that of the point's cluster
 
     @classmethod
     def of(cls, points: NDArray, labels: NDArray[np.integer]) -> "Spacing":
-        """The spacing of points (m, D) with labels (m,), among which no point is scattered."""
+        """The spacing of points (m, D) with labels (m,), none of them scattered."""
         places = cKDTree(points)
         distances = own_distances(places.data)
         limit = np.empty(len(distances))
@@ -66,10 +68,10 @@ class Spacing:
         return cls(places, limit)
 
     def beyond(self, points: NDArray) -> Mask:
-        """Which of M points (M, D) are farther from the others than their nearest one's limit.
+        """Which points (M, D) have a k-th neighbour beyond the limit of their nearest neighbour.
 
-        A point that is one of the m counts itself among its neighbours, and is noise a little less
-        easily.
+        One of the m points counts itself among its neighbours, so it is slightly less likely to be
+        noise.
         """
         k = min(NEIGHBOUR, len(self.limit))
         distances, nearest = self.places.query(points, k=[1, k])
@@ -85,13 +87,13 @@ def own_distances(points: Distances) -> Distances:
 
 
 def _typical(distances: Distances) -> float:
-    """The TYPICAL quantile of the distances that are not zero; infinite where all are."""
+    """The TYPICAL quantile of the non-zero distances; infinite if all are zero."""
     apart = distances[distances > 0]
     return float(np.quantile(apart, TYPICAL)) if len(apart) else np.inf
 
 
 def _in_sparse_clusters(points: Distances, distances: Distances, far: Mask) -> Mask:
-    """Which of the far points (n, D) stand in a compact group beside the others: (n,)."""
+    """Which of the far points (n, D) belong to a compact group beside the others: (n,)."""
     spared = np.zeros_like(far)
     rows = np.flatnonzero(far)
     fewest = max(FEWEST, SMALLEST_SHARE * len(points))
@@ -107,7 +109,7 @@ def _in_sparse_clusters(points: Distances, distances: Distances, far: Mask) -> M
 
 
 def _groups(points: Distances, distances: Distances) -> list[NDArray[np.intp]]:
-    """Points (n, D) in groups, linked to neighbours that are near by both points' distances."""
+    """Groups of points (n, D), linked if near relative to both points' neighbour distances."""
     n_points = len(points)
     gaps, neighbours = cKDTree(points).query(points, k=min(NEIGHBOUR + 1, n_points))
     here = np.repeat(np.arange(n_points), neighbours.shape[1])

@@ -1,19 +1,19 @@
-"""What a clustering is, once it is done."""
+"""The result of a clustering."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-NOISE = -1  # the label of a point that no cluster wants
+NOISE = -1  # the label of a point that fits no cluster
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the loop: which points it claimed, and how sure it was.
+    """One step of the loop: the points it assigned, and their membership probabilities.
 
-    claimed: indices of the points that joined; offered: indices of the points that were still
-    without a cluster; probabilities: the membership probability of each offered point.
+    claimed: indices of the points assigned to the new cluster; offered: indices of the points that
+    had no cluster yet; probabilities: the membership probability of each offered point.
     """
 
     claimed: NDArray[np.intp]
@@ -25,11 +25,11 @@ class Step:
 class Clustering:
     """A finished clustering of n points into k clusters.
 
-    labels: (n,), 0..k-1 by falling size, -1 for noise where that was asked for; probabilities:
-    (n, k), given that the point belongs to one of the clusters, so rows sum to 1; log_likelihood:
-    mean per point of the context, in the columns that the network read, where the system has a
-    density, before clusters were dissolved, joined or cut because the user wished it; steps: how
-    the loop went; warnings: what to mistrust.
+    labels: (n,), 0..k-1 in order of decreasing size, -1 for noise if noise was requested;
+    probabilities: (n, k), conditional on the point belonging to one of the clusters, so rows sum
+    to 1; log_likelihood: the mean per point of the context, in the columns that the network reads,
+    if the system has a density, before constraints dissolve, merge or divide clusters; steps: the
+    steps of the loop; warnings: reasons to treat the result with caution.
     """
 
     labels: NDArray[np.intp]
@@ -49,7 +49,7 @@ class Clustering:
         return own_probability(self.labels, self.probabilities)
 
     def fate(self, step: Step) -> int:
-        """The cluster that most points of a step ended in; noise where all did."""
+        """The final cluster of most points of a step; noise if all of them are noise."""
         ended = self.labels[step.claimed]
         inside = ended[ended != NOISE]
         return int(np.bincount(inside).argmax()) if len(inside) else NOISE
@@ -58,6 +58,6 @@ class Clustering:
 def own_probability(
     labels: NDArray[np.intp], probabilities: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Of probabilities (n, k), that of each label (n,); zero for noise."""
+    """The probability, among (n, k), of each point's label (n,); zero for noise."""
     own = np.take_along_axis(probabilities, np.maximum(labels, 0)[:, None], 1)[:, 0]
     return np.where(labels == NOISE, 0.0, own)

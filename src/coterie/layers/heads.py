@@ -1,4 +1,4 @@
-"""Many small heads on one backbone, as one product."""
+"""Many small heads on one backbone, computed as one matrix product."""
 
 import math
 
@@ -10,7 +10,7 @@ from torch.nn.functional import linear, normalize
 class UnitHeads(nn.Module):
     """H linear maps (M, C) -> (M, H, D) whose outputs are unit vectors (MiCE, appendix D).
 
-    weight: (H, D, C), bias: (H, D), each head drawn as `nn.Linear` draws its own.
+    weight: (H, D, C), bias: (H, D), each head initialised as `nn.Linear` is.
     """
 
     def __init__(self, features: int, n_heads: int, width: int) -> None:

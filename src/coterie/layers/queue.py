@@ -1,4 +1,4 @@
-"""A queue of embeddings: the negatives that a contrastive loss compares with (MoCo)."""
+"""A queue of embeddings: the negatives of a contrastive loss (MoCo)."""
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +8,7 @@ from torch.nn.functional import normalize
 class Queue(nn.Module):
     """V keys of E embeddings each; the oldest are replaced first.
 
-    keys: (E, V, D), unit vectors, random at first; place: where the next keys go.
+    keys: (E, V, D), unit vectors, random at first; place: the position of the next keys.
     """
 
     keys: Tensor
@@ -22,7 +22,7 @@ class Queue(nn.Module):
 
     @torch.no_grad()
     def enqueue(self, keys: Tensor) -> None:
-        """Put keys (B, E, D) in the place of the oldest, in place."""
+        """Replace the oldest keys by keys (B, E, D), in place."""
         length = self.keys.shape[1]
         if len(keys) > length:
             raise ValueError(f"{len(keys)} keys at once do not fit a queue of {length}")

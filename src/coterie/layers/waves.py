@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 
 class Waves(nn.Module):
-    """Coordinates with their sines and cosines, each frequency twice the one before.
+    """Coordinates with their sines and cosines, each frequency twice the previous one.
 
     A plain network is smooth in its input and learns thin gaps between shapes slowly (Tancik et
     al. 2020).

@@ -1,6 +1,6 @@
-"""How well a network has divided its collection, along the way: for those who have the labels.
+"""Scores of a network on a labelled collection of images, during training.
 
-Training never sees them, and neither does what is scored.
+The labels are used for the scores alone, never for training or clustering.
 """
 
 import time
@@ -20,13 +20,13 @@ from coterie.training.callbacks import Progress, append_line
 from coterie.training.recipe import Recipe
 
 CHUNK = 2_000
-NEIGHBOURS, NEIGHBOUR_TEMPERATURE = 200, 0.1  # of the kNN that MoCo's demo on CIFAR-10 reports
+NEIGHBOURS, NEIGHBOUR_TEMPERATURE = 200, 0.1  # as in MoCo's kNN demo on CIFAR-10
 
 
 class CollectionScores:
-    """ACC, NMI and ARI of the clusters, kNN accuracy of the features; a JSON object a line.
+    """ACC, NMI and ARI of the clusters, kNN accuracy of the features; one JSON object per line.
 
-    every: epochs between two lines; there is one at the end in any case.
+    every: the number of epochs between two lines; the end of training always gets one.
     """
 
     def __init__(self, path: Path, recipe: Recipe, *, every: int) -> None:
@@ -56,7 +56,7 @@ class CollectionScores:
 def collection_scores(
     system: Any, collection: LabelledImages, n_images: int | None = None
 ) -> dict[str, Any]:
-    """The scores of a system of images on the first n_images of a collection, all by default."""
+    """The scores of an image system on the first n_images of a collection, all by default."""
     labels = collection.labels[:n_images]
     read = read_collection(system, torch.from_numpy(collection.images[:n_images]))
     n_clusters = system.traits.k_max or len(set(labels.tolist()))
@@ -85,9 +85,9 @@ def collection_scores(
 
 @torch.no_grad()
 def read_collection(system: nn.Module, images: Tensor) -> dict[str, Tensor]:
-    """What a system reads in all images (n, C, H, W) uint8, by the names of its results.
+    """The outputs of a system for all images (n, C, H, W) uint8, by name.
 
-    In evaluation mode, which is undone; in bfloat16 on a GPU.
+    Evaluated in evaluation mode, which is then reset; in bfloat16 on a GPU.
     """
     device = next(system.parameters()).device
     parts = []
@@ -102,7 +102,7 @@ def read_collection(system: nn.Module, images: Tensor) -> dict[str, Tensor]:
 
 
 def knn_accuracy(known: Tensor, labels: Tensor, asked: Tensor, truth: Tensor) -> float:
-    """Share of asked (m, F) whose nearest of known (n, F), weighted by cosine, vote right."""
+    """Accuracy on asked (m, F) of a vote of the nearest known (n, F), weighted by cosine."""
     known, asked = normalize(known, dim=-1), normalize(asked, dim=-1)
     n_classes, right = int(labels.max()) + 1, 0
     for part, expected in zip(asked.split(CHUNK), truth.split(CHUNK), strict=True):

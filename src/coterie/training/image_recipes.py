@@ -1,4 +1,4 @@
-"""The recipes of MiCE and MoCo on public image collections, by epochs."""
+"""The recipes of MiCE and MoCo on public image collections, measured in epochs."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,7 @@ def collection_recipe(
     checkpoint_every: int = 1,
     **training: Any,
 ) -> Recipe:
-    """A recipe whose length, warm-up, falls of the rate and checkpoints are counted in epochs."""
+    """A recipe whose length, warm-up, rate drops and checkpoints are given in epochs."""
     pace = source.steps_per_epoch
     common = {"clip": None, "precision": "bf16-mixed", "compile": True, "capture": True}
     return Recipe(
@@ -53,9 +53,9 @@ def cifar10_recipe(
     views: dict[str, Any] | None = None,
     **training: Any,
 ) -> Recipe:
-    """CIFAR-10 as in the paper (appendix D), with falls at the same shares of a shorter run.
+    """CIFAR-10 as in the paper (appendix D), with rate drops at the same fractions of the run.
 
-    The paper's backbone is the resnet34. source, views and training: what is to be otherwise.
+    The paper's backbone is resnet34. source, views and training override the defaults.
     """
     photos = ImageCollection("cifar10", 60_000, PhotoViews(**(views or {})), batch=256)
     return collection_recipe(
@@ -79,7 +79,7 @@ def mnist_recipe(
     views: dict[str, Any] | None = None,
     **training: Any,
 ) -> Recipe:
-    """MNIST with a small backbone and views fit for digits; the rate falls along a cosine."""
+    """MNIST with a small backbone, views suited to digits, and a cosine schedule of the rate."""
     digits = ImageCollection("mnist", 70_000, DigitViews(**(views or {})), batch=256)
     return collection_recipe(
         f"{system}-mnist",
@@ -91,7 +91,7 @@ def mnist_recipe(
             "mean": (0.1307,),
             "std": (0.3081,),
             "queue": 8_192,
-            "momentum": 0.996,  # a fifth of the paper's steps
+            "momentum": 0.996,  # lower than the paper's, for a fifth of its steps
         },
         warmup=min(10, epochs * 0.04),
         checkpoint_every=10,

@@ -1,4 +1,4 @@
-"""The optimizers of a run: those that the system brings, or one Adam over all its weights."""
+"""The optimizers of a run: those that the system defines, or one Adam over all its weights."""
 
 from collections import Counter
 from typing import Any
@@ -13,13 +13,13 @@ from coterie.training.recipe import TrainingConfig
 def make_optimizers(
     system: nn.Module, config: TrainingConfig, *, capture: bool = False
 ) -> tuple[Optimizer, ...]:
-    """The optimizers of a system that is on its device already.
+    """The optimizers of a system that is already on its device.
 
-    Each group remembers the rate it was made with as `initial_lr`, which the schedule scales. For a
-    captured step rates are tensors: the graph reads them where they are.
+    Each group stores its original rate as `initial_lr`, which the schedule scales. For a captured
+    step the rates are tensors, which the graph reads in place.
     """
-    brought: Any = getattr(system, "optimizers", None)
-    made = (_adam(system, config, capture),) if brought is None else tuple(brought(config))
+    own: Any = getattr(system, "optimizers", None)
+    made = (_adam(system, config, capture),) if own is None else tuple(own(config))
     _require_one_owner(system, made)
     device = next(system.parameters()).device
     for group in (group for optimizer in made for group in optimizer.param_groups):
@@ -41,7 +41,7 @@ def _adam(system: nn.Module, config: TrainingConfig, capture: bool) -> Optimizer
 
 
 def _require_one_owner(system: nn.Module, optimizers: tuple[Optimizer, ...]) -> None:
-    """Every weight that learns belongs to one optimizer: otherwise its state has no one place."""
+    """Check that every trainable weight belongs to exactly one optimizer, which holds its state."""
     owners = Counter(
         parameter
         for optimizer in optimizers
@@ -50,6 +50,6 @@ def _require_one_owner(system: nn.Module, optimizers: tuple[Optimizer, ...]) -> 
     )
     for name, parameter in system.named_parameters():
         if owners[parameter] > 1:
-            raise ValueError(f"{name} belongs to {owners[parameter]} optimizers, not to one")
+            raise ValueError(f"{name} belongs to {owners[parameter]} optimizers instead of one")
         if parameter.requires_grad and not owners[parameter]:
-            raise ValueError(f"no optimizer has {name}; freeze it, or give it to one of them")
+            raise ValueError(f"{name} belongs to no optimizer; freeze it or add it to one")

@@ -1,9 +1,9 @@
-"""A training state small enough to travel: half precision, cut into files of a limited size.
+"""A compact training state: half precision, split into files of limited size.
 
-The exact state of MiCE on a ResNet-18 is a quarter of a gigabyte. What took the time to learn, both
-networks and the prototypes, is 48 MB in half precision. Momentum and queue are left out: the one is
-there again after some ten steps, the other is filled by the teacher before the first of them. A run
-that goes on from pieces is therefore a good continuation, but not the same to the bit.
+The exact state of MiCE on a ResNet-18 is a quarter of a gigabyte. The learnt part, both networks
+and the prototypes, is 48 MB in half precision. Momentum and queue are left out: momentum builds up
+again within about ten steps, and the teacher refills the queue before the first of them. A run
+resumed from pieces is therefore a good continuation, but not bitwise identical.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ STEP = "step"
 
 
 def write_pieces(checkpoint: Path, folder: Path, *, size: int = PIECE) -> list[Path]:
-    """Cut the state of a checkpoint into NAME.0, NAME.1 ... in a folder; those of before go."""
+    """Split the state of a checkpoint into state.0, state.1 ...; older pieces are deleted."""
     tensors, header = load_tensors(checkpoint)
     halves = {
         name: value.half() if value.is_floating_point() else value
@@ -50,11 +50,11 @@ def find_pieces(folder: Path) -> list[Path]:
 
 
 def join_pieces(pieces: Sequence[Path], checkpoint: Path, recipe: Recipe) -> int:
-    """Make a checkpoint of a recipe from pieces, its queue filled anew; the steps it took."""
+    """Make a checkpoint of a recipe from pieces and refill its queue; return its step."""
     try:
         tensors = read_tensors(b"".join(path.read_bytes() for path in pieces))
     except Exception as error:
-        raise WeightsError(f"the pieces beside {checkpoint} are not whole: {error}") from error
+        raise WeightsError(f"the pieces for {checkpoint} are incomplete: {error}") from error
     step = int(tensors.pop(STEP))
     system: Any = build(recipe.system, recipe.settings)
     state = {name.removeprefix("system."): value for name, value in tensors.items()}
@@ -67,7 +67,7 @@ def join_pieces(pieces: Sequence[Path], checkpoint: Path, recipe: Recipe) -> int
 
 @torch.no_grad()
 def fill_queue(system: Any, recipe: Recipe, step: int) -> None:
-    """Let the teacher fill the queue with views of the steps before a step."""
+    """Fill the queue with the teacher's keys for the views of the preceding steps."""
     queue, device = system.queue, next(system.parameters()).device
     system.eval()
     n_steps = -(-queue.keys.shape[1] // recipe.prior.batch)

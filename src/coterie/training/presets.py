@@ -17,8 +17,8 @@ DAC_MOG2D = Recipe(
     trained_on="2-D mixtures of up to 4 axis-aligned Gaussians, 300 to 1,000 points (DAC, eq. 13)",
 )
 
-# Points are encoded once for all clusters, clusters are asked for from anchors, and each of them
-# reads the points with a narrow head.
+# Points are encoded once for all clusters, clusters are proposed from anchors, and a narrow head
+# computes the memberships of each cluster.
 ANCHORED = {
     "columns": 2,
     "encode_every": 0,
@@ -41,7 +41,7 @@ AMCP_MOG2D = replace(
     ),
 )
 
-# For trying things out on a CPU, above all on tables of one's own: a minute.
+# For experiments on a CPU, above all with your own tables: about a minute.
 AMCP_SMALL = replace(
     AMCP_MOG2D,
     name="amcp-small",
@@ -78,7 +78,7 @@ AMCP_WARPED2D = replace(
     trained_on="2-D mixtures of up to 12 warped Gaussians, 300 to 1,000 points (DAC, eq. 16)",
 )
 
-# The universal model taught somebody's own sets: minutes on a CPU.
+# The universal model fine-tuned on your own sets: minutes on a CPU.
 AMCP_TUNED = replace(
     AMCP_UNIVERSAL,
     name="amcp-tuned",

@@ -1,8 +1,8 @@
 """A training step as a CUDA graph.
 
-A step of small sets is hundreds of kernels of some microseconds, which a GPU runs faster than
-Python can start them. Recorded once, they are replayed without Python; and since most of them leave
-the GPU idle, the sets of the next step are drawn beside the step that learns from these.
+A step on small sets is hundreds of kernels of a few microseconds each, which a GPU runs faster than
+Python can launch them. Recorded once, they are replayed without Python; and since most of them
+leave the GPU underused, the next batch is drawn in parallel with the training step.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,14 +13,14 @@ from torch import Generator, Tensor
 from coterie.data.batch import SetBatch
 from coterie.systems.learning import Learnt
 
-WARM_UP_CALLS = 4  # enough for the optimiser and compiled kernels to find their memory
+WARM_UP_CALLS = 4  # enough for the optimiser and compiled kernels to allocate their memory
 
 
 class Recording:
-    """A step that learns from one batch and draws the next: first as it is, then replayed.
+    """A step that trains on one batch and draws the next: eager at first, then replayed.
 
-    The generators are registered with the graph, so that seeding them before a replay decides the
-    numbers drawn inside.
+    The generators are registered with the graph, so that seeding them before a replay determines
+    the numbers drawn inside it.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Recording:
         generators: Sequence[Generator],
     ) -> None:
         self.draw, self.learn, self.generators = draw, learn, generators
-        self.batch: SetBatch | None = None  # what the next step learns from
+        self.batch: SetBatch | None = None  # the batch of the next step
         self.graph: torch.cuda.CUDAGraph | None = None
         self.beside = torch.cuda.Stream()
         self.calls = 0
@@ -41,13 +41,13 @@ class Recording:
         self.batch = self.draw()
 
     def replay(self) -> Learnt:
-        """Learn from the batch at hand and draw the next.
+        """Train on the current batch and draw the next.
 
-        What the loss left for `after_step` lies in the graph's memory until the next replay.
+        The tensors passed on to `after_step` stay in the graph's memory until the next replay.
         """
         self.calls += 1
         if self.calls <= WARM_UP_CALLS:
-            # On a stream of its own, as the recording will be.
+            # On a separate stream, as during recording.
             aside = torch.cuda.Stream()
             aside.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(aside):

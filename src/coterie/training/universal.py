@@ -44,10 +44,10 @@ AMCP_UNIVERSAL = Recipe(
     trained_on="mixtures, sheets, shapes, regions and ribbons of 1 to 32 clusters in 1 to 16"
     " columns",
     frame="standard",
-    context_size=2_000,  # more than it has seen at once: in 1,000 thin shapes have gaps
+    context_size=2_000,  # more than in training: with 1,000 points thin shapes have gaps
 )
 
-# For those who wait for it on a CPU.
+# For interactive use on a CPU.
 AMCP_UNIVERSAL_SMALL = replace(
     AMCP_UNIVERSAL,
     name="amcp-universal-small",
@@ -62,8 +62,8 @@ AMCP_UNIVERSAL_SMALL = replace(
 )
 
 
-# Both once more, beside tables as people bring them. The sets from before keep half of each batch:
-# what is not shown is forgotten.
+# Both models, trained further on a blend with realistic tables. Half of each batch still comes from
+# the original prior, because the network forgets what it no longer sees.
 LIKE_TABLES = Blend(tables=Tables(episodes=0.3), tables_share=0.5)
 ON_TABLES = (
     "mixtures, sheets, shapes, regions and ribbons of 1 to 32 clusters in 1 to 16 columns;"
@@ -72,7 +72,7 @@ ON_TABLES = (
 
 
 def on_tables(recipe: Recipe, seed: int, prior: Blend = LIKE_TABLES) -> Recipe:
-    """The recipe of a model that goes on from its shipped weights, at half the rate."""
+    """The recipe that continues from a model's shipped weights, at half the learning rate."""
     training = replace(recipe.training, learning_rate=3e-4, warmup=300, seed=seed)
     return replace(
         recipe,

@@ -1,4 +1,4 @@
-"""Steps of which some were divided by a second look, as a rule."""
+"""A rule for clusters of which some were divided by a second look."""
 
 import math
 from collections.abc import Sequence
@@ -13,25 +13,25 @@ from coterie.inference.rules.wrapped import FramedRule
 from coterie.inference.second_look import Look
 from coterie.systems.protocol import Sequential
 
-HARDLY = 1e-3  # of a point: so much of it may be shared out among the parts of a cluster unseen
+HARDLY = 1e-3  # below this probability of the cluster, its parts are taken as equally probable
 
 
 @dataclass(frozen=True)
 class BranchingRule:
-    """Steps of which some were divided by a second look.
+    """Clusters of which some were divided by a second look.
 
     The probability of a part is that of its cluster times that of the part within it.
     """
 
     trunk: ReplayRule
     branches: tuple[Rule | None, ...]  # one for each cluster of the trunk
-    clusters: Tensor  # (K,), which of the clusters and parts, in which order
+    clusters: Tensor  # (K,), indices of the selected clusters and parts, in order
 
     @classmethod
     def of(
         cls, system: Sequential, looks: Sequence[Look], precision: torch.dtype = torch.float64
     ) -> "BranchingRule":
-        """The rule of all clusters, each with the parts that a second look saw in it."""
+        """The rule for all clusters, each with the parts that a second look found."""
         trunk = ReplayRule.of(system, tuple(look.whole for look in looks), precision)
         branches = tuple(_branch(system, look, precision) for look in looks)
         n_clusters = sum(len(look.parts) or 1 for look in looks)
@@ -54,7 +54,7 @@ class BranchingRule:
         return torch.cat(turns, -1)[:, self.clusters].log_softmax(-1)
 
     def unwanted(self, points: Tensor) -> Tensor:
-        """Those that none of the divided clusters wants of which a part is left."""
+        """Points that fit none of the clusters of which a part is selected."""
         n_parts = [1 if branch is None else branch.n_clusters for branch in self.branches]
         owner = torch.arange(len(n_parts)).repeat_interleave(torch.tensor(n_parts))
         left = owner[self.clusters.cpu()].unique()
@@ -65,14 +65,14 @@ class BranchingRule:
 
 
 def _within(branch: Rule, points: Tensor, log_share: Tensor) -> Tensor:
-    """The parts of a cluster for points (M, D) of which it has a share (M,): (M, parts).
+    """Log-probabilities (M, parts) of a cluster's parts, given those of the cluster itself (M,).
 
-    What hardly belongs to the cluster belongs to its parts alike: nobody will ask, and a branch
-    costs as much as the trunk.
+    For points (M, D) that hardly belong to the cluster the parts are equally probable: the error is
+    negligible, and evaluating a branch costs as much as evaluating the trunk.
     """
     within = log_share.new_full((len(points), branch.n_clusters), -math.log(branch.n_clusters))
-    asked = log_share > math.log(HARDLY)
-    within[asked] = branch.log_probabilities(points[asked])
+    relevant = log_share > math.log(HARDLY)
+    within[relevant] = branch.log_probabilities(points[relevant])
     return within
 
 

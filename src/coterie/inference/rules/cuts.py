@@ -1,8 +1,8 @@
-"""Where to cut a cluster in two.
+"""Choose where to cut a cluster in two.
 
-A cut is a plane across one of the principal axes of a cluster's points. It is placed where two
-Gaussians along that axis explain the points better than one; where they nowhere do, where it lowers
-the scatter within clusters most.
+A cut is a plane orthogonal to one of the principal axes of a cluster's points. It is placed where
+two Gaussians along that axis fit the points better than one; if there is no such place, where it
+reduces the within-cluster scatter most.
 """
 
 import math
@@ -15,36 +15,40 @@ from torch import Tensor
 
 from coterie.mixtures.em import Array
 
-SHARP = 1e18  # the slope of a cut that shares no points
-FLAT = 1e-12  # of the variance along the first axis: a smaller one is round-off
-SAME = 1e-9  # of how far the cluster reaches: places that are nearer are the same
+SHARP = 1e18  # the slope of a cut without a smooth transition
+FLAT = 1e-12  # relative to the variance along the first axis; smaller variances are round-off
+SAME = 1e-9  # relative to the extent of the cluster; closer positions count as equal
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A plane through a cluster: which one, where, and how fast the other side begins."""
+    """A plane through a cluster, and the slope of the log-odds across it."""
 
     cluster: int
     centre: tuple[float, ...]  # (D,)
-    axis: tuple[float, ...]  # (D,); along it the cluster reaches from -1 to 1, at most
+    axis: tuple[float, ...]  # (D,); along it the cluster lies within -1 and 1
     threshold: float
     slope: float
 
     def along(self, points: Tensor) -> Tensor:
-        """Places of points along the axis, (M, D) -> (M,)."""
-        # Column by column: a matrix product would round otherwise in chunks of another size.
+        """Positions of points along the axis, (M, D) -> (M,)."""
+        # Column by column: the rounding of a matrix product depends on the chunk size.
         place = points.new_zeros(len(points), dtype=torch.float64)
         for column, centre, share in zip(points.double().T, self.centre, self.axis, strict=True):
             place = place + share * (column - centre)
         return place
 
     def log_odds(self, points: Tensor) -> Tensor:
-        """Of the far side against the near one: (M, D) -> (M,)."""
+        """Log-odds of the far side against the near one: (M, D) -> (M,)."""
         return self.slope * (self.along(points) - self.threshold)
 
 
 class Offer(NamedTuple):
-    """A cut, whether it pays for itself, and what it is worth: likelihood if so, else scatter."""
+    """A candidate cut.
+
+    pays: whether the gain in likelihood exceeds the penalty for the parameters; worth: that gain if
+    it pays, otherwise the reduction of the scatter.
+    """
 
     pays: bool
     worth: float
@@ -52,10 +56,10 @@ class Offer(NamedTuple):
 
 
 def best_cut(points: Tensor, cluster: int, min_size: int = 1) -> Offer | None:
-    """The best cut through the points (n, D) of a cluster; none where no two of them differ.
+    """The best cut through the points (n, D) of a cluster; None if no cut is possible.
 
-    Of axes and places along them, that of the highest gain in likelihood if it is worth its three
-    parameters, else that which lowers the scatter most.
+    Over all axes and positions, this is the cut with the highest gain in likelihood, if the gain
+    justifies three more parameters (BIC); otherwise the one that reduces the scatter most.
     """
     if len(points) < 2 * min_size:
         return None
@@ -79,20 +83,20 @@ def _axes(centred: Array) -> Array:
 
 
 def _offers(points: Tensor, cut: Cut, min_size: int, reach: float) -> list[Offer]:
-    """The likeliest cut across an axis and the one of the lowest scatter, where there is any.
+    """The cuts across an axis with the highest likelihood and the lowest scatter, if possible.
 
-    reach: what is one along the axis.
+    reach: the length of the unit along the axis.
     """
     place = np.sort(cut.along(points).numpy())
     n = len(place)
-    near = np.arange(1, n)  # points on the near side, for each of n - 1 places of the plane
+    near = np.arange(1, n)  # points on the near side, for each of n - 1 positions of the plane
     possible = (np.diff(place) > SAME) & (np.minimum(near, n - near) >= min_size)
     if not possible.any():
         return []
     variance = place.var()
     mean, within = _sides(place)  # (2, n - 1) each
     sizes = np.stack([near, n - near])
-    # One imaginary point on either side keeps equal points from explaining everything.
+    # A pseudo-point on each side keeps the likelihood of coinciding points finite.
     spread = (within + variance) / (sizes + 1)
     gain = (sizes * (np.log(sizes / n) - 0.5 * np.log(spread / variance))).sum(0)
     lowered = near * (n - near) / n * np.square(mean[1] - mean[0])
@@ -112,7 +116,7 @@ def _offers(points: Tensor, cut: Cut, min_size: int, reach: float) -> list[Offer
 
 
 def _sides(place: Array) -> tuple[Array, Array]:
-    """Mean and scatter on either side of every plane between sorted places (n,): (2, n - 1)."""
+    """Mean and scatter on each side of every plane between sorted positions (n,): (2, n - 1)."""
     n = len(place)
     near = np.arange(1, n)
     sums, squares = place.cumsum(), np.square(place).cumsum()

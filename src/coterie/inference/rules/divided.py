@@ -1,7 +1,7 @@
-"""More clusters than a rule has: those that look most like two are cut.
+"""A rule with more clusters: those that are best described as two are cut.
 
-Near a cut the two parts share their points, unless another cluster would get them: then the cut is
-sharp, and there is one cluster more for certain.
+Near a cut the probability is divided smoothly between the two parts. If a part would thereby lose
+its points to another cluster the cut is sharp, so that each cut adds exactly one cluster.
 """
 
 from dataclasses import dataclass, replace
@@ -20,15 +20,15 @@ from coterie.inference.rules.protocol import Rule
 
 @dataclass(frozen=True)
 class DividedRule:
-    """A rule of which some clusters were cut in two, one cut after another.
+    """A rule some of whose clusters are cut in two, one cut after another.
 
     The probability of a part is that of its cluster times that of its side. The near side of a cut
-    keeps the number of the cluster, the far side has the next free one.
+    keeps the index of the cluster, the far side gets the next free one.
     """
 
     rule: Rule
     cuts: tuple[Cut, ...]
-    clusters: Tensor  # (K,), which of the clusters and parts, in which order
+    clusters: Tensor  # (K,), indices of the selected clusters and parts, in order
 
     @classmethod
     def of(cls, rule: Rule, cuts: tuple[Cut, ...]) -> "DividedRule":
@@ -68,14 +68,15 @@ def with_cuts(
     min_size: int = 1,
     noise: bool = False,
 ) -> DividedRule:
-    """A rule whose clusters are cut until at least so many have points of these (n, D).
+    """Cut clusters until at least at_least of them have some of the points (n, D).
 
-    Every cluster of the rule must have some. Parts have min_size points for as long as that can be.
+    Every cluster of the rule must have some. Parts have at least min_size points as long as that is
+    possible, and one afterwards.
     """
     parts = apply(rule, points, noise=noise)
     places = torch.tensor(points)
     cuts: list[Cut] = []
-    offers: dict[int, Offer | None] = {}  # of the clusters that are as they were
+    offers: dict[int, Offer | None] = {}  # of the clusters whose points have not changed
     while (k := rule.n_clusters + len(cuts)) < at_least:
         for cluster in set(range(k)) - set(offers):
             offers[cluster] = best_cut(places[parts.labels == cluster], cluster, min_size)
@@ -85,9 +86,9 @@ def with_cuts(
             continue
         if not possible:
             raise ValueError(
-                f"n_clusters asks for {at_least} clusters, but of the {len(places):,} rows that"
-                f" were looked at only {k} differ as the network reads them"
-                f"{' and are no noise' if noise else ''}"
+                f"n_clusters={at_least} is too many: of the {len(places):,} rows of the sample"
+                f" only {k} are distinct in the network's coordinates"
+                f"{' and not noise' if noise else ''}"
             )
         best = max(possible, key=lambda offer: (offer.pays, offer.worth))
         cut, after = _carried_out(best.cut, places, parts, min_size)
@@ -102,7 +103,7 @@ def with_cuts(
 def _carried_out(
     cut: Cut, points: Tensor, before: Assignment, min_size: int
 ) -> tuple[Cut, Assignment]:
-    """A cut and what comes of it; it is sharp where a gentle one would not leave both its sides."""
+    """A cut and the new assignment; the cut is sharp if a smooth one leaves a side too small."""
     k = before.probabilities.shape[1]
     gentle = _parted(cut, points, before)
     sizes = cluster_sizes(gentle.labels, k + 1)
@@ -113,7 +114,7 @@ def _carried_out(
 
 
 def _parted(cut: Cut, points: Tensor, before: Assignment) -> Assignment:
-    """The points (n, D) after a cut; the far side is the last cluster."""
+    """The assignment of points (n, D) after a cut; the far side is the last cluster."""
     near = logsigmoid(-cut.log_odds(points)).exp().numpy()
     probabilities = np.column_stack([before.probabilities, before.probabilities[:, cut.cluster]])
     probabilities[:, cut.cluster] *= near

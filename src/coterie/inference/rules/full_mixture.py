@@ -10,7 +10,7 @@ from torch import Tensor
 
 from coterie.mixtures.gaussians import FullMixture
 
-RARE = 1e-4  # of a cluster's own points: so many may be taken for noise
+RARE = 1e-4  # the share of a cluster's own points that may be taken for noise
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class FullMixtureRule:
 
     @classmethod
     def of(cls, mixture: FullMixture, device: str) -> "FullMixtureRule":
-        """The rule of a mixture that was estimated in NumPy."""
+        """The rule of a mixture estimated in NumPy."""
         whitening = np.linalg.inv(np.linalg.cholesky(mixture.covariance))
         parts = mixture.log_weight, mixture.mean, whitening
         return cls(*(torch.from_numpy(part).to(device) for part in parts))
@@ -48,7 +48,7 @@ class FullMixtureRule:
         return self._log_joint(points).logsumexp(1)
 
     def unwanted(self, points: Tensor) -> Tensor:
-        """Those farther from every cluster than all but RARE of its own points would be."""
+        """Points outside the 1 - RARE probability region of every cluster."""
         nearest = self._squares(points).amin(1)
         return nearest > chdtri(self.mean.shape[1], RARE)  # squared distances are chi-square
 

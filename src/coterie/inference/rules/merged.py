@@ -1,4 +1,4 @@
-"""Fewer clusters than a rule has: those that are hardest to tell apart become one."""
+"""A rule with fewer clusters: those that are hardest to distinguish are merged."""
 
 from dataclasses import dataclass
 
@@ -12,16 +12,16 @@ from coterie.inference.result import NOISE
 from coterie.inference.rules.protocol import Rule
 from coterie.mixtures.em import Array
 
-# Of the smaller cluster's points: who shares less with every other cluster is sure of itself.
+# A share of the smaller cluster's points; pairs with less overlap count as well separated.
 CONFUSED = 0.01
 
 
 @dataclass(frozen=True)
 class MergedRule:
-    """A rule of which some clusters are one: their probabilities are added."""
+    """A rule with merged clusters: the probabilities of each group are added."""
 
     rule: Rule
-    groups: tuple[tuple[int, ...], ...]  # K of them, each some clusters of the rule
+    groups: tuple[tuple[int, ...], ...]  # K groups of the rule's clusters
 
     @property
     def device(self) -> torch.device:
@@ -51,16 +51,16 @@ class MergedRule:
 def with_merges(
     rule: Rule, points: NDArray[np.float32], at_most: int, *, noise: bool = False
 ) -> MergedRule:
-    """A rule whose clusters are joined until at most so many have points of these (n, D)."""
+    """Merge clusters until at most at_most of them have some of the points (n, D)."""
     labels, probabilities = apply(rule, points, noise=noise)
-    wanted = labels != NOISE
-    places, memberships = points[wanted].astype(np.float64), probabilities[wanted]
+    inside = labels != NOISE
+    places, memberships = points[inside].astype(np.float64), probabilities[inside]
     groups: list[tuple[int, ...]] = [(cluster,) for cluster in range(rule.n_clusters)]
     while len(groups) > at_most:
         first, second = closest_pair(places, memberships)
         memberships[:, first] += memberships[:, second]
         groups[first] += groups[second]
-        # A sum may take all points of a third cluster, which then is none.
+        # The merged cluster may take all points of a third, which is then dropped.
         sizes = np.bincount(np.delete(memberships, second, 1).argmax(1), minlength=len(groups) - 1)
         kept = np.delete(np.arange(len(groups)), second)[sizes > 0]
         memberships, groups = memberships[:, kept], [groups[each] for each in kept]
@@ -68,10 +68,10 @@ def with_merges(
 
 
 def closest_pair(points: Array, memberships: Array) -> tuple[int, int]:
-    """The two clusters to join first: points (n, D), memberships (n, K), none without a point.
+    """The two clusters to merge first: points (n, D), memberships (n, K), no cluster empty.
 
-    That is the pair which shares most points, relative to the smaller of the two; where no pair
-    shares any worth the name, the one whose union adds least to the scatter within clusters (Ward).
+    This is the pair with the largest overlap relative to the smaller of the two. If no overlap
+    exceeds CONFUSED, it is the pair whose union adds least to the within-cluster scatter (Ward).
     """
     mass = memberships.sum(0)
     shared = memberships.T @ memberships / np.minimum(mass[:, None], mass)

@@ -9,7 +9,7 @@ from torch import Tensor
 from coterie.functional.em import Gaussians, expectation_by_columns
 from coterie.mixtures.em import Mixture
 
-RARE = 1e-4  # of a cluster's own points: so many may be taken for noise
+RARE = 1e-4  # the share of a cluster's own points that may be taken for noise
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class MixtureRule:
 
     @classmethod
     def of(cls, mixture: Mixture, device: str) -> "MixtureRule":
-        """The rule of a mixture that was estimated in NumPy."""
+        """The rule of a mixture estimated in NumPy."""
         return cls(Gaussians(*(torch.from_numpy(part).to(device) for part in mixture)))
 
     @property
@@ -43,7 +43,7 @@ class MixtureRule:
         return expectation_by_columns(points[:, :columns].double(), self.mixture)
 
     def unwanted(self, points: Tensor) -> Tensor:
-        """Those farther from every cluster than all but RARE of its own points would be."""
+        """Points outside the 1 - RARE probability region of every cluster."""
         columns = self.mixture.mean.shape[-1]
         points = points[:, :columns].double()
         nearest = points.new_full((len(points),), torch.inf)

@@ -1,8 +1,8 @@
-"""What a network says of the context, carried to all other points by their neighbours in it.
+"""Interpolation of a network's answers from the context to all other points.
 
 A network that compares each point with hundreds of landmarks takes minutes for a million points; a
-search among a thousand takes a second. Its answers change as smoothly as the points lie, so a point
-between others is given what these were given.
+neighbour search among a thousand takes a second. The answers vary smoothly with the position of a
+point, so they are interpolated between the nearest points of the context.
 """
 
 from dataclasses import dataclass, replace
@@ -17,24 +17,24 @@ from torch import Tensor
 from coterie.inference.rules.protocol import Rule
 
 NEIGHBOURS = 3
-SAME_PLACE = 1e-30  # a squared distance: a point of the context is its own neighbour, and no other
+SAME_PLACE = 1e-30  # a squared distance; at a point of the context its own answer dominates
 
 
 @dataclass(frozen=True)
 class NeighbourRule:
-    """The answers of another rule to m points, weighted by the inverse of their squared distances.
+    """The answers of another rule for m points, interpolated by inverse squared distances.
 
-    The points are looked up on the CPU, wherever the other rule computes.
+    The neighbour search runs on the CPU, whatever the device of the other rule.
     """
 
     source: Rule
     places: cKDTree  # of the m points
     answers: Tensor  # (m, S), log-probabilities
-    clusters: Tensor  # (K,), which of the S, in which order
+    clusters: Tensor  # (K,), indices of the selected clusters among the S, in order
 
     @classmethod
     def of(cls, source: Rule, context: NDArray) -> "NeighbourRule":
-        """The rule that knows what the source says of the context (m, D)."""
+        """The rule that interpolates the source's answers for the context (m, D)."""
         answers = source.log_probabilities(torch.from_numpy(context).to(source.device))
         answers = answers.double().cpu()
         return cls(source, cKDTree(context), answers, torch.arange(answers.shape[1]))
@@ -56,7 +56,7 @@ class NeighbourRule:
         return answers[:, self.clusters].log_softmax(1)
 
     def unwanted(self, points: Tensor) -> Tensor:
-        """Those whose nearest point of the context is."""
+        """Points whose nearest point of the context is unwanted by the source."""
         return self._refused[self.places.query(points.numpy())[1]]
 
     def select(self, clusters: Tensor) -> "NeighbourRule":

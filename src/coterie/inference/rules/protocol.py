@@ -1,6 +1,6 @@
-"""What a rule is: it gives any point its cluster.
+"""The interface of a rule, which assigns any point to a cluster.
 
-A rule is pointwise, so it serves the points of the set and new ones alike, in chunks of any size.
+A rule is pointwise, so it applies to the points of the set and to new ones, in chunks of any size.
 """
 
 from typing import Protocol
@@ -14,7 +14,7 @@ class Rule(Protocol):
 
     @property
     def device(self) -> torch.device:
-        """Where the rule computes."""
+        """The device on which the rule computes."""
 
     @property
     def n_clusters(self) -> int:
@@ -24,7 +24,7 @@ class Rule(Protocol):
         """Points (M, D) -> (M, K) in float64, rows sum to one in probability."""
 
     def unwanted(self, points: Tensor) -> Tensor:
-        """Which points no cluster wants, however probable it is among the K: (M, D) -> (M,)."""
+        """Which points fit no cluster, whatever their probabilities among the K: (M, D) -> (M,)."""
 
     def select(self, clusters: Tensor) -> "Rule":
         """The same rule with only these clusters (K',), in this order."""

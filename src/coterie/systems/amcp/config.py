@@ -17,14 +17,14 @@ class AMCPConfig:
 
     encode_every: after how many clusters the remaining points are encoded again, 0 for a single
     encoding; decoder_blocks: mixing conditioned on the proposed cluster; proposal: what the next
-    cluster starts from, a learnt seed (any cluster may follow, the easiest counts in the loss) or a
-    point, the anchor (its own cluster follows; the network scores the points as anchors);
+    cluster starts from, a learnt seed (any cluster may follow, the loss is the minimum over the
+    clusters) or a point, the anchor (its own cluster follows; the network scores the anchors);
     coupling: whether finished clusters condition the next proposal (InterCC); density: whether a
     cluster has a mean and a scale; cluster_scale: the standard deviation of a cluster in training,
-    also that of the pseudo-point that regularises a cluster's moments; questions: how many clusters
-    of a training set are asked for, in sequence from the seed, in parallel from anchors;
-    activation: of the perceptrons, `relu` is much the fastest on a CPU; frequencies: how many sines
-    and cosines accompany each coordinate; landmarks: the number of landmark points between which
+    also that of the pseudo-point that regularises a cluster's moments; questions: the number of
+    queries for each training set, in sequence from the seed, in parallel from anchors;
+    activation: of the perceptrons, `relu` is much the fastest on a CPU; frequencies: the number of
+    Fourier features of each coordinate; landmarks: the number of landmark points between which
     random walks run, 0 for none; leaps: whether single-linkage gaps accompany the walks;
     walk_dropout: the share of training sets in which walks and leaps are masked; overlap_weight:
     the weight of the overlap loss of whole clusters; proposals: how many anchors a step compares,
@@ -83,13 +83,13 @@ class AMCPConfig:
         if self.landmarks and self.proposal == "seed":
             raise ValueError("walks start from anchors: landmarks need proposal 'anchor'")
         if self.leaps and not self.landmarks:
-            raise ValueError("leaps lead from landmark to landmark: they need landmarks")
+            raise ValueError("leaps are defined between landmarks: they need landmarks")
         if self.landmarks and self.encode_every:
-            raise ValueError("walks lead over all points: landmarks need encode_every 0")
+            raise ValueError("walks cover all points: landmarks need encode_every 0")
 
     @property
     def traits(self) -> Traits:
-        """What the rest of the package may know of such a network."""
+        """The properties of such a network that the rest of the package uses."""
         if self.density == "none":
             return Traits((self.columns,), k_max=self.k_max)
         return Traits((self.columns,), self.density, self.cluster_scale, self.k_max)

@@ -1,8 +1,8 @@
 """The encoder of AMCP: points are mixed through learnt references, or through landmarks.
 
-A new point reads the references as the points of the set did. Walks and gaps between landmarks are
-defined for the points of the set only, so with landmarks a new point takes the encoding of its
-nearest neighbour in the set.
+New points attend to the references exactly as the points of the set do. Walks and gaps between
+landmarks are defined for the points of the set only, so with landmarks a new point takes the
+encoding of its nearest neighbour in the set.
 
 Shapes: B sets of N points in D columns, L landmarks, C channels.
 """
@@ -27,7 +27,7 @@ from coterie.layers.mlp import mlp
 from coterie.layers.waves import Waves
 from coterie.systems.amcp.config import AMCPConfig
 
-FAR = 1e4  # the place of padding, so that it is nobody's nearest neighbour
+FAR = 1e4  # the coordinate of padding, so that it is never a nearest neighbour
 
 
 class Mixed(NamedTuple):
@@ -55,7 +55,7 @@ class SetEncoder(nn.Module):
 
     @property
     def n_slots(self) -> int:
-        """How many tensors of an encoding a new point reads."""
+        """The number of stored tensors from which new points are encoded."""
         return 3 if self.config.landmarks else len(self.blocks)
 
     def mix(self, points: Tensor, mask: Tensor) -> Mixed:

@@ -1,4 +1,4 @@
-"""The training loss of AMCP: questions about labelled sets, all of known answer."""
+"""The training loss of AMCP: queries for clusters of labelled sets."""
 
 import torch
 from torch import Generator, Tensor
@@ -21,22 +21,22 @@ from coterie.systems.protocol import require_labels
 
 
 class Lessons:
-    """The losses that train a network; the network itself is the caller's."""
+    """The training losses of a network that the caller owns."""
 
     def __init__(self, network: AMCPNetwork) -> None:
         self.network, self.config = network, network.config
 
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
-        """The loss of the questions asked of each set, as the kind of proposal requires."""
+        """The mean loss of the queries for each set, according to the kind of proposal."""
         labels = require_labels(batch)
         if self.config.proposal == "anchor":
             return self._loss_from_anchors(batch, labels, generator)
         return self._loss_in_turn(batch, labels)
 
     def _loss_in_turn(self, batch: SetBatch, labels: Tensor) -> Tensor:
-        """Minimum over the clusters that remain, averaged over the questions of each set.
+        """Minimum over the remaining clusters, averaged over the queries of each set.
 
-        After a step the true cluster that fitted best is taken away, as if it had been found.
+        After a step the true cluster with the smallest loss is removed, as if it had been found.
         """
         n_points, remaining, features = batch.mask.sum(1), batch.mask, None
         finished = batch.points.new_zeros(len(n_points), 1, self.config.width)
@@ -80,9 +80,9 @@ class Lessons:
     def _loss_from_anchors(
         self, batch: SetBatch, labels: Tensor, generator: Generator | None
     ) -> Tensor:
-        """Each anchor is held against its own cluster; some clusters count as found before.
+        """Each anchor is compared with its own cluster, given that some clusters are found already.
 
-        All questions of a set share one encoding and are answered side by side.
+        All queries of a set share one encoding and are answered in parallel.
         """
         features, _ = self.network.encode(batch.points, batch.mask)
         if features.walks is not None and self.config.walk_dropout:
@@ -99,8 +99,8 @@ class Lessons:
     def _drop_walks(self, walks: Walks, generator: Generator | None) -> Walks:
         """Mask the walks of some sets.
 
-        Where clusters overlap in many columns walks carry no information, and a network that always
-        had them would not learn to use anything else.
+        Walks carry no information where clusters overlap in many columns, and a network that is
+        always given them does not learn to use anything else.
         """
         ticket = torch.rand(len(walks.degree), generator=generator, device=walks.degree.device)
         return drop_walks(walks, ticket < self.config.walk_dropout)
@@ -108,12 +108,12 @@ class Lessons:
     def anchor_loss(
         self, features: Features, question: Question, target: Tensor, judged: Tensor
     ) -> Tensor:
-        """The mean loss of questions whose answers are known: target (B, A, N) bool.
+        """The mean loss of queries with known targets (B, A, N) bool.
 
-        judged (B, A) bool: the anchors from which the network learns what promises well.
+        judged (B, A) bool: the anchors on which the promise is trained.
         """
         remaining, wanted = question.remaining, target.to(features.score)
-        size = target.sum(2)  # (B, A), zero where the right answer is that nothing is left
+        size = target.sum(2)  # (B, A), zero if the right answer is an empty cluster
         guesses, _ = self.network.guess(features, question)
         losses = []
         for guess in guesses:
@@ -135,10 +135,10 @@ class Lessons:
 
 
 def _weigh(losses: list[Tensor]) -> Tensor:
-    """The first guesses count too, by less: they only have to be good enough to be refined."""
+    """The last guess in full, earlier ones with less weight: they only serve refinement."""
     return losses[-1] + 0.3 * sum(losses[:-1], torch.zeros_like(losses[-1]))
 
 
 def _tamed(fit: Tensor) -> Tensor:
-    """Logarithmic growth above 8: a misplaced cluster must not drown the rest of the batch."""
+    """Logarithmic growth above 8: a misplaced cluster must not dominate the batch."""
     return torch.where(fit > 8, 8 + torch.log1p((fit - 8).clamp_min(0)), fit)

@@ -1,9 +1,9 @@
 """The network of AMCP (Liu, Jing 2022): mixing, coupling with the clusters found, read-out.
 
-IntraCM is the paper's appendix B; the proposal, its refinements, the narrow read-out and the form
-of the coupling are this project's own.
+IntraCM follows the paper's appendix B; the proposal, its refinements, the narrow read-out and the
+form of the coupling are this project's own.
 
-Shapes: B sets of N points; A clusters are asked for at the same time, one in a step of the loop,
+Shapes: B sets of N points; A queries, each for one cluster, in parallel: one in a step of the loop,
 several in training.
 """
 
@@ -35,7 +35,7 @@ class AMCPNetwork(nn.Module):
         self.encoder = SetEncoder(config)
         width, narrow, columns = config.width, config.read_width, config.columns
         act = config.activation
-        # Without a density a cluster has no place: every moment below has no columns.
+        # Without a density a cluster has no position: every moment below has zero columns.
         self.located = columns if config.density == "gaussian" else 0
         if config.landmarks:
             self.walk_map = nn.Linear(n_scales(config.leaps), narrow, bias=False)
@@ -65,7 +65,7 @@ class AMCPNetwork(nn.Module):
             self.offset = _zero(nn.Linear(width, 2 * self.located))
 
         self.modulate = nn.Linear(width, 2 * narrow)
-        # ReLU: this runs for every point, cluster and refinement, and GELU costs six times as much.
+        # ReLU: this runs for every point, cluster and refinement, and GELU is six times as slow.
         self.read = nn.Sequential(nn.ReLU(), nn.Linear(narrow, narrow), nn.ReLU())
         self.membership = nn.Linear(narrow, 1)
 
@@ -73,10 +73,10 @@ class AMCPNetwork(nn.Module):
         self.norm_refine = nn.LayerNorm(width)
 
     def encode(self, points: Tensor, mask: Tensor) -> tuple[Features, tuple[Tensor, ...]]:
-        """What a step reads of sets: points (B, N, D), mask (B, N) -> features and slots."""
+        """Encode sets for the steps: points (B, N, D), mask (B, N) -> features and slots."""
         encoded, slots, near, walks = self.encoder.mix(points, mask)
         if self.config.proposal == "anchor":
-            promise = self.promise(encoded.detach())  # it judges the encoding, it must not bend it
+            promise = self.promise(encoded.detach())  # its loss must not train the encoder
         else:
             promise = encoded.new_zeros(*encoded.shape[:2], 1)
         pool, key = self.proposal_maps(encoded).chunk(2, -1)
@@ -84,14 +84,14 @@ class AMCPNetwork(nn.Module):
         return Features(place, score, pool, key, promise, near, walks), slots
 
     def view(self, points: Tensor, slots: Sequence[Tensor]) -> Scene:
-        """Any points (B, M, D) in the light of an encoding that was kept."""
+        """Encode any points (B, M, D) from stored slots."""
         encoded, near = self.encoder.read_slots(points, slots)
         return Scene(self.score_map(encoded)[:, None], points[..., : self.located], near)
 
     def guess(
         self, features: Features, question: Question
     ) -> tuple[list[Guess], tuple[Tensor, ...]]:
-        """A proposal and its refinements for each question; also the slots of the decoder."""
+        """The proposal and its refinements for each query, and the slots of the decoder."""
         belief = self._propose(features, question)
         scene = Scene(features.score[:, None], features.points, features.near)
         slots: list[Tensor] = []
@@ -109,7 +109,7 @@ class AMCPNetwork(nn.Module):
         return guesses, tuple(slots)
 
     def summary(self, pool: Tensor, members: Tensor, n_points: Tensor) -> Tensor:
-        """What finished clusters leave to later ones.
+        """Summaries of finished clusters, on which later ones are conditioned.
 
         pool (B, N, W), members (B, K, N) bool, n_points (B,) -> (B, K, C).
         """
@@ -119,11 +119,11 @@ class AMCPNetwork(nn.Module):
         size = count_points(weight)[..., None]  # (B, K, 1)
         share = size / n_points.clamp_min(1)[:, None, None]
         mean = all_points_sum(weight @ pool) / size.clamp_min(1)
-        # Weighted by its share, so that the sum stays bounded however many clusters there are.
+        # Weighted by its share, so that the sum is bounded for any number of clusters.
         return share * self.summarise(torch.cat([mean, _log(share)], -1))
 
     def anchors(self, promise: Tensor, refused: Tensor, mask: Tensor) -> Tensor:
-        """The points to start from, by their promise and by whether a cluster nearly took them.
+        """Anchors, chosen by their promise and by how narrowly earlier clusters rejected them.
 
         promise and refused (B, N, 1), mask (B, N) -> weights (B, A, N) that sum to one.
         """
@@ -133,7 +133,7 @@ class AMCPNetwork(nn.Module):
         return best_anchor(outlook, mask)
 
     def _query(self, features: Features, question: Question) -> Tensor:
-        """What the proposal looks for: (B, A, W)."""
+        """The query vectors of the proposal: (B, A, W)."""
         if self.config.proposal == "anchor":
             query = self.look_around(all_points_sum(question.anchor @ features.key))
         else:
@@ -148,7 +148,7 @@ class AMCPNetwork(nn.Module):
         return query + self.couple(torch.cat(seen, -1))
 
     def _propose(self, features: Features, question: Question) -> Belief:
-        """Attention of the query over what remains: phi, and the moments of what it sees."""
+        """Attention of the query over the remaining points: phi, and the attended moments."""
         heads, query = self.config.heads, self._query(features, question)
         keys = features.key.unflatten(-1, (heads, -1)).transpose(1, 2)  # (B, H, N, c)
         values = features.pool.unflatten(-1, (heads, -1)).transpose(1, 2)
@@ -166,7 +166,7 @@ class AMCPNetwork(nn.Module):
         return self._place(phi, mean, (spread + 1e-3).sqrt(), walked, "first_offset")
 
     def _refine(self, features: Features, remaining: Tensor, guess: Guess) -> Belief:
-        """One more look: pool the points by their memberships, move phi and the moments."""
+        """One refinement: pool the points by their memberships, update phi and the moments."""
         weight = guess.logits.sigmoid() * remaining  # (B, A, N)
         mass = all_points_sum(weight.sum(2, keepdim=True))
         pooled = all_points_sum(weight @ features.pool) / (mass + 1e-3)
@@ -175,13 +175,13 @@ class AMCPNetwork(nn.Module):
         new_mean, new_scale = map_moments(points, weight, mean, self.config.cluster_scale)
         share = _log(mass / count_points(remaining)[..., None].clamp_min(1))
         moved = ((new_mean - mean) * (-log_scale).exp()).clamp(-10, 10)
-        news = torch.cat([phi, pooled, share, moved, new_scale.log() - log_scale], -1)
-        phi = self.norm_refine(phi + self.refine(news))
+        inputs = torch.cat([phi, pooled, share, moved, new_scale.log() - log_scale], -1)
+        phi = self.norm_refine(phi + self.refine(inputs))
         walked = self._walk(features, weight)
         return self._place(phi, new_mean, new_scale, walked, "offset")
 
     def _walk(self, features: Features, weights: Tensor) -> Tensor:
-        """Where walks from weighted points (B, A, N) lead: (B, A, L, M), else empty."""
+        """End distributions of walks from weighted points (B, A, N): (B, A, L, M), or empty."""
         if features.near is None or features.walks is None:
             return weights.new_zeros(*weights.shape[:2], 0, 0)
         return walk_from(weights, features.near, features.walks)
@@ -189,21 +189,21 @@ class AMCPNetwork(nn.Module):
     def _place(
         self, phi: Tensor, mean: Tensor, scale: Tensor, walked: Tensor, offset: str
     ) -> Belief:
-        """The moments of the points, corrected by what phi knows better."""
+        """The moments of the points with a learnt correction computed from phi."""
         if not self.located:
             return Belief(phi, mean, scale.log(), walked)
         shift, stretch = getattr(self, offset)(phi).chunk(2, -1)
-        log_scale = (scale.log() + stretch).clamp(-3.5, 4.0)  # a density that cannot explode
+        log_scale = (scale.log() + stretch).clamp(-3.5, 4.0)  # keeps the density bounded
         return Belief(phi, mean + shift * scale, log_scale, walked)
 
     def density(self, belief: Belief) -> DiagonalGaussian | None:
-        """The density of the first of the clusters, where clusters have one."""
+        """The density of the first cluster; None if clusters have no density."""
         if not self.located:
             return None
         return DiagonalGaussian(belief.mean[:, 0], belief.log_scale[:, 0])
 
     def condition(self, scene: Scene, belief: Belief) -> Tensor:
-        """Each point in the light of each cluster: what it looks like, and where it lies in it.
+        """Features of each point relative to each cluster: its encoding and its position.
 
         -> (B, A, N, W).
         """
@@ -225,7 +225,7 @@ class AMCPNetwork(nn.Module):
         return self.membership(hidden)[..., 0]
 
     def log_density(self, features: Features, belief: Belief) -> Tensor:
-        """Log-density of each point under each cluster's Gaussian: (B, A, N); zero without one."""
+        """Log-density of each point under each cluster's Gaussian: (B, A, N); 0 without one."""
         density = gaussian_log_density(features.points, belief.mean, belief.log_scale)
         return density.transpose(1, 2)
 

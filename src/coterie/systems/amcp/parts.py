@@ -1,6 +1,6 @@
 """The values that pass between the parts of AMCP.
 
-Shapes: B sets of N points; A clusters are asked for at the same time, one in a step of the loop,
+Shapes: B sets of N points; A queries, each for one cluster, in parallel: one in a step of the loop,
 several in training.
 """
 
@@ -13,52 +13,54 @@ from coterie.functional.diffusion import Walks
 
 
 class Features(NamedTuple):
-    """What a step reads of each point: its place, and narrow maps of its encoding."""
+    """The inputs of a step for each point: its position, and narrow projections of its encoding."""
 
-    points: Tensor  # (B, N, D), of no columns where clusters have no density
+    points: Tensor  # (B, N, D), with D = 0 if clusters have no density
     score: Tensor  # (B, N, W), for the memberships
     pool: Tensor  # (B, N, W), for the sums over points
     key: Tensor  # (B, N, W), for the proposal
-    promise: Tensor  # (B, N, 1), logit of how well a cluster found from this anchor will fit
-    near: Tensor | None = None  # (B, N, L), how much a point is at each landmark
+    promise: Tensor  # (B, N, 1), logit of the expected quality of a cluster from this anchor
+    near: Tensor | None = None  # (B, N, L), the weight of each landmark for a point
     walks: Walks | None = None
 
 
 class Belief(NamedTuple):
-    """A cluster as the network sees it at some moment of a step."""
+    """The network's current estimate of a cluster within a step."""
 
     phi: Tensor  # (B, A, C)
     mean: Tensor  # (B, A, D)
     log_scale: Tensor  # (B, A, D)
-    walked: Tensor  # (B, A, L, M), where walks from its points lead; empty without landmarks
+    walked: (
+        Tensor  # (B, A, L, M), end distributions of walks from its points; empty without landmarks
+    )
 
 
 class Scene(NamedTuple):
-    """Points as a cluster looks at them."""
+    """The inputs of the membership scores."""
 
     score: Tensor  # (B, 1 or A, N, W)
-    points: Tensor  # (B, N, D), of no columns where clusters have no density
+    points: Tensor  # (B, N, D), with D = 0 if clusters have no density
     near: Tensor | None  # (B, N, L)
 
 
 class Guess(NamedTuple):
-    """A belief and the memberships (B, A, N) that follow from it."""
+    """An estimate of a cluster, and the membership logits (B, A, N) that follow from it."""
 
     logits: Tensor
     belief: Belief
 
 
 class Question(NamedTuple):
-    """What a cluster is asked for: who is left, who was found, and where to look first."""
+    """A query for a cluster: the remaining points, the clusters found so far, and the anchor."""
 
     remaining: Tensor  # (B, A, N)
-    n_points: Tensor  # (B,), in all
+    n_points: Tensor  # (B,), in the whole set
     finished: Tensor  # (B, A, C), the sum of the summaries of the clusters found before
-    anchor: Tensor  # (B, A, N), the weight of each point as the anchor; without meaning for a seed
+    anchor: Tensor  # (B, A, N), the weight of each point as the anchor; unused with a seed
 
 
 class Encoding(NamedTuple):
-    """The points that remained when they were last encoded, and what came of it."""
+    """The points that remained at the last encoding, and its results."""
 
     left: Compaction
     features: Features
@@ -66,11 +68,11 @@ class Encoding(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The next cluster of each set, among the M points that are at hand."""
+    """The next cluster of each set, among M compacted points."""
 
     claimed: Tensor  # (B, M) bool
-    logits: Tensor  # (B, M), -inf for points that are not on offer
+    logits: Tensor  # (B, M), -inf for points that are not available
     first: Belief
     last: Belief
     decoder_slots: tuple[Tensor, ...]
-    summary: Tensor  # (B, 1, C), what it leaves to later clusters
+    summary: Tensor  # (B, 1, C), on which later clusters are conditioned

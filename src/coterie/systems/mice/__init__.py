@@ -1,1 +1,1 @@
-"""MiCE, a mixture of contrastive experts (Tsai, Li and Zhu 2021), and MoCo, its two-stage rival."""
+"""MiCE, a mixture of contrastive experts (Tsai, Li and Zhu 2021), and MoCo, a baseline for it."""

@@ -9,11 +9,11 @@ from coterie.systems.traits import Traits
 
 @dataclass(frozen=True, kw_only=True)
 class MoCoConfig:
-    """A student, a teacher that averages it, and a queue of the teacher's embeddings.
+    """A student, a teacher that is its moving average, and a queue of the teacher's embeddings.
 
-    mean, std: of each channel, for pixels from 0 to 1, as many as the images have channels;
-    width: D, the length of an embedding; momentum: what the teacher keeps of itself in a step;
-    sgd_momentum, weight_decay: of the optimizer.
+    mean, std: of each channel of the images, for pixels in [0, 1]; width: D, the dimension of an
+    embedding; momentum: of the teacher's moving average; sgd_momentum, weight_decay: of the
+    optimizer.
     """
 
     backbone: Backbone = "resnet34"
@@ -27,25 +27,25 @@ class MoCoConfig:
     weight_decay: float = 1e-4
 
     def __post_init__(self) -> None:
-        for name in ("mean", "std"):  # a card has lists
+        for name in ("mean", "std"):  # JSON cards hold lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if len(self.mean) != len(self.std):
             raise ValueError(f"mean has {len(self.mean)} channels, std {len(self.std)}")
 
     @property
     def traits(self) -> Traits:
-        """What the rest of the package may know of such a network: images of any size."""
+        """The properties that the rest of the package uses: images of any size."""
         return Traits((len(self.mean), -1, -1))
 
 
 @dataclass(frozen=True, kw_only=True)
 class MiCEConfig(MoCoConfig):
-    """MoCo's, with K experts and a gate; the last six are the ablations of Table 3.
+    """MoCo's settings, K experts and a gate; the last six settings are the ablations of Table 3.
 
     gate: "uniform" is (1), assumption A3; single_head: (2), A4; class_term: without it (4), A5;
     analytical_update: without it (a), eq. 13 is not used; prototype_gradient: without it (b), the
     prototypes change by eq. 13 alone; gating_prototypes: centres of the Max-Mahalanobis
-    distribution, (c) fixed random directions, or (d) such centres that learn.
+    distribution, (c) fixed random directions, or (d) such centres, trained.
     """
 
     n_clusters: int = 10
@@ -59,5 +59,5 @@ class MiCEConfig(MoCoConfig):
 
     @property
     def traits(self) -> Traits:
-        """MoCo's, with the number of experts."""
+        """MoCo's traits, with the number of experts."""
         return replace(super().traits, k_max=self.n_clusters)

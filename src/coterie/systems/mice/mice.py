@@ -1,4 +1,4 @@
-"""MiCE: experts that tell images apart, and a gate that divides the images among them."""
+"""MiCE: experts for instance discrimination, and a gate that assigns the images to them."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -25,14 +25,14 @@ from coterie.systems.traits import Traits
 
 
 class Taught(NamedTuple):
-    """What a step leaves for the hooks: keys (B, E, D), and those of each cluster summed (K, D)."""
+    """A step's output for the hooks: keys (B, E, D), and their sums over each cluster (K, D)."""
 
     keys: Tensor
     sums: Tensor
 
 
 class Clustered(NamedTuple):
-    """What MiCE reads in M images.
+    """MiCE's output for M images.
 
     posterior: (M, K); embeddings: (M, D), unit vectors of the gate; features: (M, F), of the
     backbone.
@@ -46,8 +46,8 @@ class Clustered(NamedTuple):
 class MiCE(nn.Module):
     """MiCE on one collection of images.
 
-    A batch is one set of B images, each of them three views, for the teacher, the student and the
-    gate: points (1, B, 3, C, H, W), from 0 to 1. E is K, or 1 with a single head.
+    A batch is one set of B images with three views each, for the teacher, the student and the gate:
+    points (1, B, 3, C, H, W), in [0, 1]. E is K, or 1 with a single head.
     """
 
     name: ClassVar[str] = "mice"
@@ -69,7 +69,7 @@ class MiCE(nn.Module):
         self.gating_prototypes = nn.Parameter(  # omega
             _gating_prototypes(config), requires_grad=config.gating_prototypes == "learnt"
         )
-        self.register_buffer("sums", torch.zeros(n_clusters, width))  # of this epoch, eq. 13
+        self.register_buffer("sums", torch.zeros(n_clusters, width))  # over this epoch, eq. 13
 
     @property
     def traits(self) -> Traits:
@@ -80,7 +80,7 @@ class MiCE(nn.Module):
         return ((self, "student_features"), (self, "teacher_features"))
 
     def optimizers(self, config: Any) -> Sequence[torch.optim.Optimizer]:
-        """SGD with momentum over networks and prototypes alike (appendix D)."""
+        """SGD with momentum for the networks and the prototypes (appendix D)."""
         return (use_sgd(self, self.config, config.learning_rate),)
 
     def student_features(self, images: Tensor) -> Tensor:
@@ -93,9 +93,10 @@ class MiCE(nn.Module):
             return self.pair.teacher.features(images)
 
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Learnt:
-        """The negative ELBO (eq. 11), and what the queue and the prototypes need of the step.
+        """The negative ELBO (eq. 11), and the step's update of the queue and the prototypes.
 
-        Both views of the student share a pass, hence batch statistics; the authors' code takes two.
+        Both views of the student share one pass and its batch statistics; the authors' code makes
+        two passes.
         """
         views = views_of(batch, self.n_views)
         taught = self.teacher_features(views[0])
@@ -131,7 +132,7 @@ class MiCE(nn.Module):
         return sum_by_label(own, labels, self.config.n_clusters)
 
     def after_step(self, step: int, taught: Taught) -> None:
-        """Average the teacher, fill the queue, collect what eq. 13 sums."""
+        """Update the teacher and the queue, and accumulate the sums of eq. 13."""
         self.pair.average_teacher(step)
         self.queue.enqueue(taught.keys)
         self.sums.add_(taught.sums)
@@ -149,10 +150,10 @@ class MiCE(nn.Module):
 
     @torch.no_grad()
     def read(self, images: Tensor) -> Clustered:
-        """Posterior and embeddings of images (M, C, H, W), from 0 to 1; nothing is changed.
+        """Posterior and embeddings of images (M, C, H, W), in [0, 1]; no state is changed.
 
-        The teacher stands for the student too: it is its average, less noisy while rates are high,
-        and the same once they are low.
+        The teacher also replaces the student: as its moving average it is less noisy while learning
+        rates are high, and equivalent once they are low.
         """
         features = self.teacher_features(images)
         with in_float32(features):

@@ -1,7 +1,7 @@
 """MoCo: embeddings by instance discrimination, for spherical k-means afterwards (He et al. 2020).
 
-It is MiCE with a uniform gate, one head and no class-level term (MiCE, theorem 3), for the price of
-one pass of the student less.
+It equals MiCE with a uniform gate, one head and no class-level term (MiCE, theorem 3), and saves
+one pass of the student.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from coterie.systems.traits import Traits
 
 
 class Embedded(NamedTuple):
-    """What MoCo reads in M images: unit embeddings (M, D), features of the backbone (M, F)."""
+    """MoCo's output for M images: unit embeddings (M, D), features of the backbone (M, F)."""
 
     embeddings: Tensor
     features: Tensor
@@ -30,7 +30,7 @@ class Embedded(NamedTuple):
 class MoCo(nn.Module):
     """MoCo on one collection of images.
 
-    A batch is one set of B images, each of them two views: points (1, B, 2, C, H, W), from 0 to 1.
+    A batch is one set of B images with two views each: points (1, B, 2, C, H, W), in [0, 1].
     """
 
     name: ClassVar[str] = "moco"
@@ -51,7 +51,7 @@ class MoCo(nn.Module):
         return ((self, "student_features"), (self, "teacher_features"))
 
     def optimizers(self, config: Any) -> Sequence[torch.optim.Optimizer]:
-        """SGD with momentum, as the paper has it."""
+        """SGD with momentum, as in the paper."""
         return (use_sgd(self, self.config, config.learning_rate),)
 
     def student_features(self, images: Tensor) -> Tensor:
@@ -75,13 +75,13 @@ class MoCo(nn.Module):
         return Learnt(losses.mean(), keys)
 
     def after_step(self, step: int, keys: Tensor) -> None:
-        """Average the teacher, fill the queue."""
+        """Update the teacher and the queue."""
         self.pair.average_teacher(step)
         self.queue.enqueue(keys)
 
     @torch.no_grad()
     def read(self, images: Tensor) -> Embedded:
-        """The teacher's embeddings of images (M, C, H, W), from 0 to 1; nothing is changed."""
+        """The teacher's embeddings of images (M, C, H, W), in [0, 1]; no state is changed."""
         features = self.teacher_features(images)
         with in_float32(features):
             return Embedded(self.pair.teacher.heads(features)[:, 0], features)

@@ -1,4 +1,4 @@
-"""MiCE without what only training needs: the student, and most of the queue."""
+"""MiCE for inference, without the parts used only in training: the student, most of the queue."""
 
 from dataclasses import replace
 
@@ -11,9 +11,9 @@ from coterie.systems.mice.mice import MiCE
 def trimmed(system: MiCE, n_keys: int = 1024) -> MiCE:
     """The same clusters from the teacher and the newest keys of the queue, in half precision.
 
-    The estimate of the normaliser (eq. 9) is a mean over keys; a thousand of them give it to a few
-    per mille, and much the same for all experts. The student is a copy of the teacher, which a
-    weights file need not hold twice.
+    The estimate of the normaliser (eq. 9) is a mean over keys; a thousand keys give it within a few
+    per mille, with much the same error for all experts. The student is a copy of the teacher, which
+    a weights file need not store twice.
     """
     length = system.queue.keys.shape[1]
     kept = min(n_keys, length)

@@ -1,4 +1,4 @@
-"""From a batch to the views that the networks read."""
+"""Split a batch into the views that the networks read."""
 
 from contextlib import AbstractContextManager
 
@@ -11,7 +11,7 @@ from coterie.data.batch import SetBatch
 def views_of(batch: SetBatch, n_views: int) -> tuple[Tensor, ...]:
     """The views of the images, each (M, C, H, W): points are (B, N, n_views, C, H, W), M is B N.
 
-    Images are independent of each other here, so sets are taken together; all must be valid.
+    Images are independent of each other here, so sets are concatenated; all must be valid.
     """
     points = batch.points
     if points.ndim != 6 or points.shape[2] != n_views:
@@ -23,5 +23,5 @@ def views_of(batch: SetBatch, n_views: int) -> tuple[Tensor, ...]:
 
 
 def in_float32(like: Tensor) -> AbstractContextManager[None]:
-    """Without autocast: embeddings and their normaliser are too fine for bfloat16."""
+    """Disable autocast: embeddings and their normaliser need more precision than bfloat16."""
     return torch.autocast(like.device.type, enabled=False)

@@ -1,0 +1,21 @@
+"""The agreement of all partitions at once, against scikit-learn's of two."""
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from judge.agreement import agreements, members_of
+
+
+def test_it_is_the_adjusted_rand_index():
+    rng = np.random.default_rng(0)
+    labels = np.stack(
+        [np.unique(rng.integers(0, k, 60), return_inverse=True)[1] for k in (1, 2, 3, 7, 60)]
+    )
+    found = agreements(*members_of(labels))
+    expected = [[adjusted_rand_score(a, b) for b in labels] for a in labels]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_one_cluster_agrees_with_itself():
+    labels = np.zeros((2, 10), dtype=np.int16)
+    np.testing.assert_array_equal(agreements(*members_of(labels)), 1.0)
