@@ -1,4 +1,4 @@
-# Two commands do everything on a fresh machine: make demo, make test.
+# On a fresh machine `make demo` and `make test` suffice: both create the environment first.
 
 PYTHON ?= python3
 VENV := .venv
@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= auto
 
-# Real data sets for the experiments, where they are there.
+# The folder of real data sets for the experiments, if present.
 DATA := $(wildcard ../shared/data)
 ifneq ($(DATA),)
 export COTERIE_DATA ?= $(abspath $(DATA))
@@ -14,7 +14,7 @@ endif
 
 .PHONY: help setup demo test golden check format bench figures docs clean
 
-help: ## say what there is to make
+help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 setup: $(STAMP) ## create .venv and install the package with its extras
@@ -24,37 +24,37 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: setup ## cluster a real example and print where the report and the picture are
+demo: setup ## cluster an example table and print the paths of the report and the plot
 	$(BIN)/coterie cluster examples/wine.csv --report runs/demo/report.html \
 	    --plot runs/demo/clusters.png --out runs/demo/labels.csv
 
 test: setup ## run the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-golden: setup ## store the answers of the shipped models anew (a change of labels belongs into the changelog)
+golden: setup ## regenerate the golden labels of the shipped models (record changes in the changelog)
 	$(BIN)/python tests/golden/golden.py
 
-check: setup ## format, lint, types, tests
+check: setup ## check formatting, lint and types, run the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(MAKE) test
 
-format: setup ## put the code in house format
+format: setup ## format the code and fix lint errors
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 NAME ?= mog
-bench: setup ## measure a table again and write it into the pages: make bench NAME=speed
+bench: setup ## run a benchmark and update the tables in the docs: make bench NAME=speed
 	$(BIN)/python benchmarks $(NAME) $(OPTIONS)
 	$(BIN)/python benchmarks/render.py
 
-figures: setup ## write the tables of benchmarks/results into the README, the docs and the cards
+figures: setup ## update the tables in the README, docs and model cards from benchmarks/results
 	$(BIN)/python benchmarks/render.py
 
-docs: setup ## build the site into site/, strictly
+docs: setup ## build the documentation into site/, with warnings as errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-clean: ## remove everything that was made
+clean: ## remove the environment and all build outputs
 	rm -rf $(VENV) runs build dist site

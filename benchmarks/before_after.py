@@ -5,7 +5,7 @@ Differences are paired: the same sets, the same rows. Answers are kept in a file
 that a run goes on where it was stopped and models are added later.
 
     COTERIE_DATA=... python benchmarks/before_after.py answers.jsonl amcp-universal new.safetensors
-        [--groups train validation suite families tables] [--sets 20]
+        [--groups train validation suite families tables] [--sets 20] [--keep]
 """
 
 import argparse
@@ -13,10 +13,12 @@ import csv
 import json
 import math
 import os
+import sys
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
@@ -27,13 +29,16 @@ from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
 from bench.held_out import held_out_sets
+from bench.machine import describe_machine
 from bench.suite import FILE as SUITE
 from bench.suite import read_suite
 from coterie import AMCP
 from coterie.data.priors.real_tables import FILE, FOLDER, INDEX
 from coterie.data.priors.tables import Tables
 
+RESULTS = Path(__file__).parent / "results" / "before_after.json"
 ROWS = 900
+NOTABLE = 0.01  # a change of the ARI
 SEED = 90_210
 GROUPS = ("train", "validation", "suite", "families", "tables")
 
@@ -117,30 +122,53 @@ def answer(weights: str, given: Given) -> dict[str, Any]:
     }
 
 
-def report(lines: list[dict[str, Any]], weights: list[str]) -> str:
-    """Means with standard errors, and paired differences to the first of the models."""
-    parts = list(dict.fromkeys(part for line in lines for part in line["parts"]))
-    found = []
-    for part in parts:
+def compare(lines: list[dict[str, Any]], weights: list[str]) -> dict[str, Any]:
+    """Each part: its number of sets, and means of each model with the change from the first one."""
+    found: dict[str, Any] = {}
+    for part in dict.fromkeys(part for line in lines for part in line["parts"]):
         of = {
             name: {x["set"]: x for x in lines if x["weights"] == name and part in x["parts"]}
             for name in weights
         }
         common = sorted(set.intersection(*(set(answers) for answers in of.values())))
-        if not common:
-            continue
-        found.append(f"{part}: {len(common)} sets")
-        first = of[weights[0]]
-        for name in weights:
-            ari = [of[name][key]["ari"] for key in common]
-            change = [of[name][key]["ari"] - first[key]["ari"] for key in common]
-            off = [abs(of[name][key]["k"] - of[name][key]["true_k"]) for key in common]
-            alone = fmean(of[name][key]["k"] <= 1 for key in common)
+        if common:
+            first = [of[weights[0]][key] for key in common]
+            found[part] = {
+                "sets": len(common),
+                "models": {
+                    name: _means([of[name][key] for key in common], first) for name in weights
+                },
+            }
+    return found
+
+
+def _means(answers: list[dict[str, Any]], first: list[dict[str, Any]]) -> dict[str, Any]:
+    change = [new["ari"] - old["ari"] for new, old in zip(answers, first, strict=True)]
+    off = [abs(each["k"] - each["true_k"]) for each in answers]
+    return {
+        "ari": _estimate([each["ari"] for each in answers]),
+        "change": _estimate(change),
+        "gained": sum(each > NOTABLE for each in change),
+        "lost": sum(each < -NOTABLE for each in change),
+        "largest_loss": max(0.0, -min(change)),
+        "k_exact": fmean(each == 0 for each in off),
+        "k_within_one": fmean(each <= 1 for each in off),
+        "one_cluster": fmean(each["k"] <= 1 for each in answers),
+    }
+
+
+def report(lines: list[dict[str, Any]], weights: list[str]) -> str:
+    """Means with standard errors, and paired differences to the first of the models."""
+    found = []
+    for part, compared in compare(lines, weights).items():
+        found.append(f"{part}: {compared['sets']} sets")
+        for name, means in compared["models"].items():
+            ari, change = means["ari"], means["change"]
             found.append(
-                f"  {name:44} ARI {fmean(ari):.3f} ± {_error(ari):.3f}"
-                f"  change {fmean(change):+.3f} ± {_error(change):.3f}"
-                f"  k exact {fmean(o == 0 for o in off):4.0%} within one"
-                f" {fmean(o <= 1 for o in off):4.0%} one cluster {alone:4.0%}"
+                f"  {name:44} ARI {ari['mean']:.3f} ± {_shown(ari):.3f}"
+                f"  change {change['mean']:+.3f} ± {_shown(change):.3f}"
+                f"  k exact {means['k_exact']:4.0%} within one"
+                f" {means['k_within_one']:4.0%} one cluster {means['one_cluster']:4.0%}"
             )
     return "\n".join(found)
 
@@ -152,6 +180,7 @@ def main() -> None:
     parser.add_argument("weights", nargs="+")
     parser.add_argument("--groups", nargs="+", choices=GROUPS, default=GROUPS)
     parser.add_argument("--sets", type=int, default=20, help="fresh sets of each family")
+    parser.add_argument("--keep", action="store_true", help=f"write {RESULTS.name} for the pages")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     lines = []
@@ -168,10 +197,23 @@ def main() -> None:
                     file.write(json.dumps(lines[-1]) + "\n")
                     file.flush()
     print(report(lines, arguments.weights))
+    if arguments.keep:
+        kept = {
+            "command": f"python benchmarks/before_after.py {' '.join(sys.argv[1:])}",
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "machine": describe_machine(),
+            "parts": compare(lines, arguments.weights),
+        }
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
 
 
-def _error(values: list[float]) -> float:
-    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+def _estimate(values: list[float]) -> dict[str, float | None]:
+    error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
+    return {"mean": fmean(values), "standard_error": error}
+
+
+def _shown(estimate: dict[str, float | None]) -> float:
+    return math.nan if estimate["standard_error"] is None else estimate["standard_error"]
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from pages.before_after import before_after
 from pages.doubts import doubts
 from pages.mixtures import ours, peers, printed
 from pages.sets import calibration, families, prior, tables
@@ -31,6 +32,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "calibration": calibration,
     "prior": prior,
     "doubts": doubts,
+    "before_after": before_after,
     "ablations": ablations,
     "alone": alone,
     "batched": batched,

@@ -1,1 +1,1 @@
-"""What reproduces the tables: our models, their peers, and an oracle that knows the truth."""
+"""The benchmarks behind the tables: our models, other methods, and an oracle."""

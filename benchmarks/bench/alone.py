@@ -1,7 +1,7 @@
-"""One set a call, as a user meets the estimators: how long a fit takes, and what in it the loop.
+"""One set per call, as users call the estimators: the time of a fit, and of the loop within it.
 
-The race is that of the other benchmarks; the methods note their own seconds, so that the loop is
-timed without what leads to it. The ratios are of medians of the same run.
+The race is that of the other benchmarks; the methods record their own times, so that the loop is
+timed without its preparation. Ratios are between medians of the same run.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ Points = NDArray[np.float32]
 
 
 class Contestant(NamedTuple):
-    """A way to answer one set (n, D); call says which part of the work its clock covers."""
+    """A way to cluster one set (n, D); call names the part of the work that is timed."""
 
     name: str
     call: str
@@ -38,10 +38,10 @@ class Contestant(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A contestant's seconds per set and how good its answers were.
+    """A contestant's seconds per set, and the quality of its answers.
 
-    times_mixture and times_reference: its median over that of the mixture with BIC, and over that
-    of the reference in the same call; None where these did not run.
+    times_mixture and times_reference: the ratio of its median to that of the mixture with BIC, and
+    to that of the reference with the same call; None if these did not run.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Entry(NamedTuple):
 
 
 class Alone(NamedTuple):
-    """All contestants on the same sets, one set a call."""
+    """All contestants on the same sets, one set per call."""
 
     setting: str
     n_sets: int
@@ -71,7 +71,7 @@ def time_alone(
     seed: int,
     progress: Progress | None = None,
 ) -> Alone:
-    """Time the weights and the reference on sets of a setting; on the CPU the peers too."""
+    """Time the weights and the reference on sets of a setting; on the CPU also the peers."""
     field = [
         each for name in dict.fromkeys([*weights, REFERENCE]) for each in contestants(name, device)
     ]
@@ -107,7 +107,7 @@ def contestants(weights: str, device: str) -> tuple[Contestant, ...]:
 
 
 def compare(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The same entries with their ratios; a loop is no fit, so it is not held against a peer."""
+    """The same entries with their ratios; a loop is not a fit, so it has no ratio to a peer."""
     medians = {(entry.name, entry.call): entry.seconds.median for entry in entries}
 
     def ratio(entry: Entry, name: str, call: str) -> float | None:
@@ -135,7 +135,7 @@ def _fitting(weights: str, device: str, call: str, *, clean_up: bool) -> Contest
 
 
 def _looping(weights: str, device: str, call: str, *, clean_up: bool) -> Contestant:
-    """The bare loop on points that are on the device already; points left over are a cluster."""
+    """The loop alone, on points already on the device; points left over form a cluster."""
     system = open_network(weights, device).system
 
     def answer(points: Points) -> Timed[Answer]:
@@ -159,7 +159,7 @@ def _peer(method: Method) -> Contestant:
 
 
 def _noting(contestant: Contestant, seconds: dict[str, list[float]]) -> Method:
-    """A method for the race that writes its own seconds down."""
+    """A method for the race that records its own times."""
     name = f"{contestant.name}: {contestant.call}"
     notes = seconds.setdefault(name, [])
 

@@ -1,4 +1,4 @@
-"""Progress of a benchmark on a terminal."""
+"""Progress bars of a benchmark."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from rich.progress import (
 
 @contextmanager
 def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
-    """Bars on stderr, one for each thing that is measured; none without a terminal."""
+    """Bars on stderr, one for each measured part; none without a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(

@@ -1,4 +1,4 @@
-"""Many sets at once: seconds per set of the loop on one batch, against DAC of the same width."""
+"""Many sets at once: seconds per set of the loop on one batch, compared with DAC of equal width."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ PRECISIONS = {"cpu": ("highest",), "cuda": ("highest", "high")}
 
 
 class Runner(NamedTuple):
-    """A system in one precision of its matrix products."""
+    """A system with one precision of matrix products."""
 
     name: str
     details: str
@@ -35,9 +35,9 @@ class Runner(NamedTuple):
 
 
 class Lap(NamedTuple):
-    """A runner's seconds per set, the steps its loop took, and the mean ARI of its answer.
+    """A runner's seconds per set, the number of steps of its loop, and its mean ARI.
 
-    times_dac: its median over that of DAC in the same run and the same precision.
+    times_dac: the ratio of its median to that of DAC in the same run and precision.
     """
 
     name: str
@@ -58,10 +58,10 @@ class Batched(NamedTuple):
 
 
 class ToldDAC:
-    """DAC without training: it computes every step in full, and is told what to claim.
+    """An untrained DAC that computes every step in full, but assigns the true clusters.
 
-    Untrained it would stop at once or never; with the true clusters, largest first, it takes the
-    steps of a DAC that makes no mistake.
+    Left to itself it would stop at once or never; with the true clusters, largest first, it takes
+    the steps of an error-free DAC.
     """
 
     def __init__(self, network: DAC) -> None:
@@ -85,7 +85,7 @@ class ToldDAC:
 
 
 def runners(weights: str, device: str) -> tuple[Runner, ...]:
-    """The weights and, after them, DAC of the same width; both in each precision of the device."""
+    """The weights, then DAC of the same width, both in each precision of the device."""
     network = open_network(weights, device)
     width = network.width
     rival, details = _dac(width, device)
@@ -108,7 +108,7 @@ def time_batched(
     rounds: int,
     progress: Progress | None = None,
 ) -> Batched:
-    """Run everybody on one batch of the sets, in turn, after a warm-up each."""
+    """Run all runners on one batch of the sets, in turn, after a warm-up each."""
     batch = pad(sets).to(device)
     answers = [_answer(_run(runner, batch, device).result) for runner in field]
     seconds: list[list[float]] = [[] for _ in field]
@@ -144,7 +144,7 @@ def pad(sets: Sequence[LabelledSet]) -> SetBatch:
 
 @contextmanager
 def matmul_precision(precision: str) -> Iterator[None]:
-    """Set the precision of float32 matrix products, and afterwards what it was before."""
+    """Set the precision of float32 matrix products, and restore it afterwards."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision(precision)
     try:

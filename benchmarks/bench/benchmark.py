@@ -1,4 +1,4 @@
-"""A benchmark: a race for every setting, and a report of them."""
+"""A benchmark: a race for each setting, and a report on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ def run_benchmark(
 ) -> Report:
     """Race our methods on n_sets sets of each setting, and the peers on the first n_peer_sets.
 
-    progress(label, done, total) is told of every set.
+    progress(label, done, total) is called after each set.
     """
     stopwatch, date = Stopwatch(), datetime.now(UTC).isoformat(timespec="seconds")
     races = tuple(
@@ -51,7 +51,7 @@ def run_benchmark(
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Shipped models on the sets of some settings, and what the papers printed of them."""
+    """Shipped models on the sets of some settings, and the figures printed in the papers."""
 
     name: str
     settings: tuple[Setting, ...]

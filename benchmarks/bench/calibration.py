@@ -1,7 +1,7 @@
-"""Memberships against the truth, on fresh sets of each family of the universal prior.
+"""Calibration of the memberships, on fresh sets of each family of the universal prior.
 
-A point is right where its cluster is the one that the best matching of found and true clusters
-gives to its own; its confidence is the membership in that cluster. Noise is not scored.
+A point is right if the best matching of found and true clusters pairs its found cluster with its
+true one; its confidence is its membership in the found cluster. Noise is not scored.
 """
 
 import warnings
@@ -25,25 +25,25 @@ SHIPPED = ("amcp-universal",)
 
 
 class Calibrated(NamedTuple):
-    """A model and how reliable it is on the sets of each family."""
+    """A model and its reliability on the sets of each family."""
 
     name: str
     families: dict[str, Reliability]
 
     @property
     def overall(self) -> Reliability:
-        """That of all points of all families."""
+        """The reliability over all points of all families."""
         return Reliability.all_of(self.families.values())
 
     def parts(self) -> Iterator[tuple[str, Reliability]]:
-        """The families by name, and all of them."""
+        """Each family by name, then all of them together."""
         yield from self.families.items()
         yield "all", self.overall
 
 
 @dataclass(frozen=True)
 class CalibrationReport:
-    """Models on n_sets sets of each family, where and when."""
+    """Models on n_sets sets of each family, with the machine and the time."""
 
     command: str
     date: str
@@ -54,7 +54,7 @@ class CalibrationReport:
     name = "calibration"
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """The whole report as JSON-compatible data."""
         return {
             "benchmark": self.name,
             "command": self.command,
@@ -86,7 +86,7 @@ def run_calibration(
 ) -> CalibrationReport:
     """Cluster n_sets sets of each family with each of the weights, and compare with the truth.
 
-    progress(label, done, total) is told of every set.
+    progress(label, done, total) is called after each set.
     """
     date = datetime.now(UTC).isoformat(timespec="seconds")
     suite = held_out_sets(n_sets, seed)
@@ -105,9 +105,11 @@ def run_calibration(
 
 
 def judge(model: AmortizedClusterer, given: SuiteSet) -> Reliability:
-    """How reliable a model is on one set."""
+    """The reliability of a model on one set."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # remarks on data that it was not trained on
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # warnings about data outside the training range
         found = model.fit(given.points).clustering_
     scored = given.labels >= 0
     right = rightly_clustered(given.labels[scored], found.labels[scored])

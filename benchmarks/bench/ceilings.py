@@ -1,8 +1,8 @@
-"""What the machine can do at most, and how much of it the network uses.
+"""The peak rates of the machine, and the share of them that the network reaches.
 
 Floating-point operations are those of matrix products and attention alone, counted by torch while
-the loop runs. Bytes moved are counted operation by operation: every tensor that an operation reads
-and every one that it writes, views left out, as if nothing stayed in a cache.
+the loop runs. Bytes moved are counted operation by operation: all tensors that an operation reads
+or writes, except views, as if there were no cache.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +22,11 @@ from coterie.data.batch import SetBatch
 from coterie.systems.protocol import Sequential
 
 BLOCKS = 5
-CALLS_PER_BLOCK = {"cpu": 1, "cuda": 10}  # enough work between two looks at the clock
+CALLS_PER_BLOCK = {"cpu": 1, "cuda": 10}  # enough work between two readings of the clock
 
 
 class Ceilings(NamedTuple):
-    """The best that was measured: a product of square matrices, a copy from memory to memory.
+    """The highest measured rates: a product of square matrices, a copy within memory.
 
     flops_per_second: by the precision of matrix products; bytes_per_second: read and written.
     """
@@ -38,7 +38,7 @@ class Ceilings(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What the loop does on one batch, and the rates at which it got it done."""
+    """The work of the loop on one batch, and its rates."""
 
     name: str
     precision: str
@@ -58,7 +58,7 @@ class Amount(NamedTuple):
 
 
 def measure_ceilings(device: str, *, matrix: int, copied_bytes: int) -> Ceilings:
-    """Measure the device with matrices (matrix, matrix) and a copy of so many bytes."""
+    """Measure the device with matrices (matrix, matrix) and a copy of copied_bytes bytes."""
     generator = torch.Generator(device).manual_seed(0)
     left, right = torch.rand(2, matrix, matrix, device=device, generator=generator)
     product = torch.empty_like(left)
@@ -76,7 +76,7 @@ def measure_ceilings(device: str, *, matrix: int, copied_bytes: int) -> Ceilings
 def weigh(
     field: Sequence[Runner], batched: Batched, batch: SetBatch, ceilings: Ceilings
 ) -> tuple[Work, ...]:
-    """The work behind each lap on the batch that was timed."""
+    """The work of each lap on the timed batch."""
     amounts: dict[str, Amount] = {}
     works = []
     for runner, lap in zip(field, batched.laps, strict=True):
@@ -113,7 +113,7 @@ def count(system: Sequential, batch: SetBatch) -> Amount:
 
 
 class Traffic(TorchDispatchMode):
-    """Adds up the bytes of all tensors that operations read and write."""
+    """Counts the bytes of all tensors that operations read and write."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class Traffic(TorchDispatchMode):
 
 
 def _only_looks(func: Any) -> bool:
-    """Whether an operation gives another view of the same memory."""
+    """Whether an operation returns a view of the same memory."""
     if func is torch.ops.aten._unsafe_view.default:
         return True
     aliases = [given.alias_info for given in func._schema.returns]
@@ -138,12 +138,12 @@ def _only_looks(func: Any) -> bool:
 
 
 def _extent(tensor: Tensor) -> int:
-    """The bytes behind a tensor; an expanded one has fewer than its shape says."""
+    """The bytes of a tensor in memory; an expanded one has fewer than its shape suggests."""
     return min(tensor.numel() * tensor.element_size(), tensor.untyped_storage().nbytes())
 
 
 def _best(call: Callable[[], Any], device: str) -> float:
-    """The fewest seconds of a call among a few blocks of calls, after a warm-up."""
+    """The fewest seconds per call over a few blocks of calls, after a warm-up."""
     n_calls = CALLS_PER_BLOCK[torch.device(device).type]
 
     def block() -> None:

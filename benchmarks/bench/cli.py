@@ -50,7 +50,7 @@ app = typer.Typer(
 
 @app.callback()
 def _benchmarks() -> None:
-    """Measure the shipped models again: against the papers, their peers and the truth."""
+    """Benchmark the shipped models against the papers, other methods and the truth."""
 
 
 @app.command(epilog="Example: python benchmarks mog --sets 100 --peer-sets 10")
@@ -111,7 +111,7 @@ def speed(
     seed: Seed = 0,
     out: Out = RESULTS,
 ) -> None:
-    """Time and memory: one set a call, a batch of sets, sets of growing size."""
+    """Time and memory: one set per call, a batch of sets, sets of growing size."""
     names = weights or ["amcp-mog2d"]
     with refusing():
         from bench.speed import refuse_unfit, run_speed
@@ -212,11 +212,11 @@ def studies(
     seed: Seed = 0,
     out: Out = RESULTS,
 ) -> None:
-    """What each choice in AMCP is worth: small networks that differ in one thing."""
+    """Ablations of AMCP: small networks that differ in one choice each."""
     with refusing():
         from bench.studies import run_studies, trained_recipes
 
-        trained_recipes(runs)  # refuses wrong weights before the work
+        trained_recipes(runs)  # rejects wrong weights before the work
     _measure(lambda progress: run_studies(runs, sets, seed, progress), out)
 
 
@@ -229,21 +229,21 @@ def _refuse_both(resume: bool, fresh: bool) -> None:
 
 
 def _known(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    """The names without repetitions; an unknown one is refused before the work."""
+    """The names without duplicates; raises for unknown ones before the work."""
     from bench.models import open_network
 
     for name in names:
         open_network(name)
-    return tuple(dict.fromkeys(names))  # the runs of a repeated name would mix
+    return tuple(dict.fromkeys(names))  # runs of a duplicate name would be mixed up
 
 
 def _measure(run: Callable[[Any], Any], out: Path, *, kept: Path | None = None) -> None:
-    """Run a benchmark, write its report into the folder, and show its tables.
+    """Run a benchmark, write its report to the folder, and show its tables.
 
-    kept: the file in which it stores its runs one by one, if it does.
+    kept: the file in which it stores its runs one by one, if any.
     """
     with refusing():
-        out.mkdir(parents=True, exist_ok=True)  # before the work, so that it is not lost
+        out.mkdir(parents=True, exist_ok=True)  # before the work, so that no results are lost
     try:
         with progress_bars() as progress:
             report = run(progress)

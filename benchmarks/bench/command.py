@@ -1,10 +1,10 @@
-"""The command that is printed below a table."""
+"""The command printed below a table."""
 
 import shlex
 
 
 def command(name: str, **options: object) -> str:
-    """What to type to measure the same again; a list or a tuple repeats its option."""
+    """The command line that repeats a measurement; a list or a tuple repeats its option."""
     words = ["python", "benchmarks", name]
     for option, value in options.items():
         for each in value if isinstance(value, list | tuple) else [value]:

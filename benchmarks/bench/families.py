@@ -1,7 +1,7 @@
 """Fresh sets of each family of the universal prior: our models, their peers and a ceiling.
 
-Sets are tables with standardised columns, and everybody gets them so. The peers' runs are used
-again, as those of `tables`.
+Sets are tables with standardised columns, the same for all methods. The peers' runs are stored and
+reused, as in `tables`.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ THREADS = (1,)
 
 @dataclass(frozen=True)
 class FamiliesPlan:
-    """What is measured: n_sets of each family; k_limit is what the peers search."""
+    """What is measured: n_sets of each family; the peers try up to k_limit clusters."""
 
     weights: tuple[str, ...] = SHIPPED
     n_sets: int = 40
@@ -28,7 +28,7 @@ class FamiliesPlan:
 
     @property
     def command(self) -> str:
-        """What to type to measure the same again."""
+        """The command line that repeats the measurement."""
         return command(
             "families",
             sets=self.n_sets,
@@ -46,7 +46,7 @@ def run_families(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> FamiliesReport:
-    """Run everybody on every set, but for the runs that the ledger holds (`answer_all`)."""
+    """Run all methods on all sets, except for runs already in the ledger (`answer_all`)."""
     suite = held_out_sets(plan.n_sets, plan.seed)
     answered = answer_all(
         suite,

@@ -1,4 +1,4 @@
-"""What was found on fresh sets of each family, as data and as tables."""
+"""The results on fresh sets of each family, as data and as tables."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,9 +9,9 @@ from bench.tables_report import Row, TablesReport
 
 
 class Margin(NamedTuple):
-    """A model of ours on one family, set by set against its best peer and the ceiling: ARI.
+    """ARI differences of one of our models on one family: to the best peer and to the ceiling.
 
-    The best peer is the one with the highest mean there of those that are not told k.
+    The best peer is the one with the highest mean on the family among those not given k.
     """
 
     best_peer: str
@@ -21,9 +21,9 @@ class Margin(NamedTuple):
 
 @dataclass(frozen=True)
 class FamiliesReport(TablesReport):
-    """Everybody on every set; the kind of a set is its family.
+    """All methods on all sets; the kind of a set is its family.
 
-    ceilings: the ARI that `supervised.ceiling` gives each set.
+    ceilings: the ARI of `supervised.ceiling` for each set.
     """
 
     ceilings: tuple[float, ...]
@@ -36,11 +36,11 @@ class FamiliesReport(TablesReport):
         return tuple(dict.fromkeys(given.kind for given in self.suite))
 
     def ceiling(self, family: str | None = None) -> Estimate:
-        """The mean of the ceilings of all sets, or of one family's."""
+        """The mean ceiling of all sets, or of one family."""
         return estimate(self._of(family, self.ceilings))
 
     def margin(self, row: Row, family: str) -> Margin:
-        """How far a model is above its best peer and the ceiling, or below."""
+        """The margin of a model over its best peer and over the ceiling, negative if below."""
         choosing = [each for each in self.rows if not each.is_ours and not each.told_k]
         best = max(choosing, key=lambda each: self.summary(each, family).metrics["ari"].mean)
         mine, theirs, most = (
@@ -49,7 +49,7 @@ class FamiliesReport(TablesReport):
         return Margin(best.name, _difference(mine, theirs), _difference(mine, most))
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """The whole report as JSON-compatible data."""
         margins = {
             row.name: {family: _data(self.margin(row, family)) for family in self.kinds}
             for row in self.rows
@@ -62,7 +62,7 @@ class FamiliesReport(TablesReport):
         return {**super().to_json(), "ceiling": ceiling, "margins": margins}
 
     def tables(self) -> list[Table]:
-        """ARI and k by family, and how far ours are from the best peer and the ceiling."""
+        """ARI and k by family, and the margins of ours over the best peer and the ceiling."""
         return [self._aris_by_family(), self._k_by_family(), self._margins()]
 
     def _of(self, family: str | None, values: tuple[float, ...]) -> list[float]:

@@ -1,7 +1,7 @@
-"""How time and memory grow with the number of points of one set.
+"""The growth of time and memory with the number of points of one set.
 
-Memory is what a fit needs beyond its input and the loaded model. On the CPU every size has a
-process of its own, because memory that a process has had once it seldom gives back.
+Memory is what a fit needs beyond its input and the loaded model. On the CPU every size runs in its
+own process, because a process seldom returns memory to the system.
 """
 
 import json
@@ -33,11 +33,11 @@ WARM_UP_POINTS = 300
 REPEATS, ENOUGH_SECONDS = 3, 2.0
 
 Points = NDArray[np.float32]
-Call = Callable[[], int]  # gives the number of clusters
+Call = Callable[[], int]  # returns the number of clusters
 
 
 class Task(NamedTuple):
-    """One measurement: what to do with the first n_points of a file of float32."""
+    """One measurement: the work to do on the first n_points of a float32 file."""
 
     what: str
     weights: str
@@ -48,9 +48,10 @@ class Task(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What one size took: the median of the repeats, and the peak of the first.
+    """The cost of one size: the median time of the repeats, and the peak memory of the first.
 
-    bytes_per_value: the peak over points and columns; others_cpu_share: of the machine's cores.
+    bytes_per_value: the peak divided by points times columns; others_cpu_share: the share of the
+    machine's cores used by other processes.
     """
 
     n_points: int
@@ -65,7 +66,7 @@ class Sample(NamedTuple):
 class Curve(NamedTuple):
     """Samples of growing size, and the exponents fitted from FITTED_FROM points on.
 
-    stopped: why there are no larger samples, None where all were taken.
+    stopped: why larger samples are missing, None if there are all.
     """
 
     what: str
@@ -84,11 +85,11 @@ class Growth(NamedTuple):
 
 
 class Stopped(RuntimeError):
-    """A size that could not be measured: too little memory, most likely."""
+    """A size that could not be measured, most likely for lack of memory."""
 
 
 def fit(weights: str, points: Points, device: str) -> Call:
-    """The estimator as it comes: the network sees a sample, the rule labels all."""
+    """The estimator with its defaults: the network reads a sample, the rule labels all points."""
     model = clusterer(weights, device=device, random_state=0)
     return lambda: model.fit(points).n_clusters_
 
@@ -107,7 +108,7 @@ def loop_whole(weights: str, points: Points, device: str) -> Call:
 
 
 class Kind(NamedTuple):
-    """A thing to do with a set, and up to how many points anyone should."""
+    """A kind of work, and the largest number of points at which it is measured."""
 
     prepare: Callable[[str, Points, str], Call]
     largest: float
@@ -121,7 +122,7 @@ KINDS = {
 
 
 def draw_points(n_points: int, seed: int) -> Points:
-    """Points (n, 2) of four round clusters, in no order."""
+    """Points (n, 2) of four round clusters, in random order."""
     generator = np.random.default_rng(seed)
     points = generator.standard_normal((n_points, COLUMNS), dtype=np.float32)
     points *= np.float32(SCALE)
@@ -137,7 +138,7 @@ def sizes_up_to(max_points: int) -> list[int]:
 def measure_growth(
     weights: str, *, device: str, max_points: int, seed: int, progress: Progress | None = None
 ) -> Growth:
-    """Measure every kind of work at every size: on the CPU one process each."""
+    """Measure every kind of work at every size, on the CPU in one process each."""
     sizes = sizes_up_to(max_points)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "points"
@@ -160,7 +161,7 @@ def measure_growth(
 
 
 def fitted(what: str, samples: Sequence[Sample], stopped: str | None = None) -> Curve:
-    """A curve with the exponents that its samples give."""
+    """A curve with the exponents fitted to its samples."""
     large = [sample for sample in samples if sample.n_points >= FITTED_FROM]
     sizes = [sample.n_points for sample in large]
     return Curve(
@@ -173,7 +174,7 @@ def fitted(what: str, samples: Sequence[Sample], stopped: str | None = None) -> 
 
 
 def measure(task: Task) -> Sample:
-    """Carry out a task in this process, after a warm-up on a few points."""
+    """Run a task in this process, after a warm-up on a few points."""
     points = np.fromfile(task.file, np.float32, task.n_points * COLUMNS).reshape(-1, COLUMNS)
     prepare = KINDS[task.what].prepare
     prepare(task.weights, points[:WARM_UP_POINTS].copy(), task.device)()
@@ -198,7 +199,7 @@ def measure(task: Task) -> Sample:
 
 
 def measure_apart(task: Task) -> Sample:
-    """Carry out a task in a fresh process."""
+    """Run a task in a new process."""
     command = [sys.executable, "-m", "bench.growth", json.dumps(task)]
     path = os.pathsep.join([str(Path(__file__).parent.parent), *filter(None, sys.path)])
     done = subprocess.run(
@@ -208,7 +209,7 @@ def measure_apart(task: Task) -> Sample:
         check=False,
         env={**os.environ, "PYTHONPATH": path},
     )
-    if done.returncode < 0:  # the kernel ends a process that takes too much memory
+    if done.returncode < 0:  # the kernel kills a process that uses too much memory
         raise Stopped(f"the process was ended by signal {-done.returncode}")
     if done.returncode > 0:
         raise Stopped((done.stderr.strip() or "no reason given").splitlines()[-1])
@@ -216,7 +217,7 @@ def measure_apart(task: Task) -> Sample:
 
 
 def main() -> None:
-    """Measure the task of the command line and print the sample."""
+    """Measure the task given on the command line and print the sample."""
     task = Task(*json.loads(sys.argv[1]))
     torch.set_num_threads(task.threads)
     print(json.dumps(measure(task)))

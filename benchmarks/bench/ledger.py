@@ -1,4 +1,4 @@
-"""Runs kept on disk as they come, so that a long benchmark may be killed and nothing done twice."""
+"""Runs stored on disk one by one, so that an interrupted benchmark can be resumed."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from bench.scores import Run
 
 
 class Key(NamedTuple):
-    """Which run it was; what: a fingerprint of all that its answer depends on."""
+    """The identity of a run; what: a fingerprint of everything its answer depends on."""
 
     method: str
     given: str
@@ -18,9 +18,9 @@ class Key(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A run, when the benchmark that it is from was started, and how busy others kept the machine.
+    """A run, the start time of its benchmark, and the load of other processes.
 
-    others_cpu_share: of all cores while it ran, None if unknown.
+    others_cpu_share: their share of all cores during the run, None if unknown.
     """
 
     run: Run
@@ -29,10 +29,10 @@ class Kept(NamedTuple):
 
 
 class Ledger:
-    """Runs in a file, a line of JSON for each; the later of two with the same key counts."""
+    """Runs in a file, one line of JSON each; the later of two with the same key counts."""
 
     def __init__(self, path: Path, *, keep: Callable[[Key], bool]) -> None:
-        """Open the file, new or old, and strike out the runs that are not to be kept."""
+        """Open a new or existing file, and drop the runs that are not to be kept."""
         self._path = path
         self._kept = {key: kept for key, kept in _read(path) if keep(key)}
         partial = path.with_name(path.name + ".partial")
@@ -46,7 +46,7 @@ class Ledger:
         return self._kept[key]
 
     def add(self, key: Key, kept: Kept) -> None:
-        """Write a run down at once."""
+        """Write a run to the file immediately."""
         self._kept[key] = kept
         with self._path.open("a") as file:
             file.write(_line(key, kept))
@@ -61,7 +61,7 @@ def _read(path: Path) -> Iterator[tuple[Key, Kept]]:
     for line in path.read_text().splitlines() if path.is_file() else ():
         try:
             data = json.loads(line)
-        except json.JSONDecodeError:  # cut off in the middle of writing
+        except json.JSONDecodeError:  # truncated while being written
             continue
         key = Key(*(data[field] for field in Key._fields))
         run = Run(data["scores"], data["seconds"])

@@ -1,4 +1,4 @@
-"""What the figures of a benchmark were measured on."""
+"""The machine on which a benchmark was run, and its load."""
 
 import os
 import platform
@@ -19,17 +19,17 @@ BUSY_FIELDS = 8  # those after it count guests a second time
 
 
 class Stopwatch:
-    """Tells how much of the machine other processes took while a benchmark ran.
+    """Measures the share of the machine that other processes used during a benchmark.
 
-    On two cores that others kept busy, threads that wait for each other made our networks more
-    than ten times slower: a timing without this figure means little.
+    On two busy cores, threads that wait for each other made our networks more than ten times
+    slower: a timing is meaningless without this figure.
     """
 
     def __init__(self) -> None:
         self._wall, self._own, self._all = time.monotonic(), time.process_time(), _busy_seconds()
 
     def others_share(self) -> float | None:
-        """The share of all cores' time that went to others since the start; None if unknown."""
+        """The share of all cores' time used by other processes since the start; None if unknown."""
         busy = _busy_seconds()
         if self._all is None or busy is None:
             return None
@@ -39,7 +39,7 @@ class Stopwatch:
 
 
 def describe_machine() -> dict[str, Any]:
-    """The machine and the versions that decide a timing, ready for JSON."""
+    """The machine and the versions that affect a timing, as JSON-compatible data."""
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
@@ -62,7 +62,7 @@ def _cpu_model() -> str:
 
 
 def _busy_seconds() -> float | None:
-    """CPU time that the whole machine has spent working, over all cores, since it started."""
+    """The busy time of all cores since the machine started."""
     if not CPU_TIMES.is_file():
         return None
     ticks = [int(field) for field in CPU_TIMES.read_text().split("\n", 1)[0].split()[1:]]

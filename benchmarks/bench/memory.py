@@ -1,4 +1,4 @@
-"""The most memory that was in use at a time, beyond what was in use before."""
+"""The peak of memory use, relative to the start of the measurement."""
 
 import resource
 import sys
@@ -13,23 +13,23 @@ FORGET_PEAK = Path("/proc/self/clear_refs")
 
 
 class Meter(Protocol):
-    """Starts when it is made."""
+    """Starts when it is created."""
 
     def peak(self) -> int:
-        """Bytes in use at the worst moment since the start, less those at the start."""
+        """The peak number of bytes in use since the start, minus those at the start."""
 
 
 def meter(device: str) -> Meter:
-    """The meter of the memory that a computation on the device takes."""
+    """The meter of memory use on the device."""
     return HostMeter() if torch.device(device).type == "cpu" else DeviceMeter(device)
 
 
 class HostMeter:
     """The resident memory of this process.
 
-    Linux tells the peak of this program in its status and can be asked to forget it. What
-    getrusage tells elsewhere is the peak since the process began: right only where the measured
-    work takes more than anything before it.
+    Linux reports the peak of this process in its status and can reset it. Elsewhere getrusage gives
+    the peak since the process began, which is right only if the measured work uses more than
+    anything before it.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class HostMeter:
 
 
 class DeviceMeter:
-    """What torch has handed out on a GPU, without what it keeps in reserve."""
+    """The memory allocated by torch on a GPU, without its cached reserve."""
 
     def __init__(self, device: str) -> None:
         self._device = device
@@ -56,7 +56,7 @@ class DeviceMeter:
 
 
 def _status(field: str) -> int | None:
-    """A field of proc(5)'s status in bytes, None where the system does not say."""
+    """A field of proc(5)'s status in bytes, None if it is not available."""
     if not STATUS.is_file():
         return None
     for line in STATUS.read_text().splitlines():

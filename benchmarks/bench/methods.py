@@ -1,4 +1,4 @@
-"""Who takes part beside the peers that choose k: our models, and a method that is told k."""
+"""The methods besides the peers that choose k: our models, and a method that is given k."""
 
 import warnings
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ NEIGHBOURS = 10
 
 
 def ours(weights: Sequence[str | Path]) -> tuple[Method, ...]:
-    """Shipped models or weights files; those with a density with and without consolidation.
+    """Shipped models or weights files; those with a density, with and without consolidation.
 
-    Samples of large sets are seeded, as the peers are: the same command gives the same labels.
+    The samples of large sets are seeded, as the peers are, so results are reproducible.
     """
     methods = []
     for each in weights:
@@ -31,7 +31,7 @@ def ours(weights: Sequence[str | Path]) -> tuple[Method, ...]:
 
 
 def told_k(n_clusters: int) -> Method:
-    """Spectral clustering that is told the true number of clusters.
+    """Spectral clustering that is given the true number of clusters.
 
     The graph of nearest neighbours is sparse at any size.
     """

@@ -1,6 +1,6 @@
-"""Where the benchmarks reach below the public estimators: networks, their loop, and endings.
+"""Access of the benchmarks below the public estimators: networks, their loop, and endings.
 
-Everything else in this package goes through `clusterer`, the estimator of some weights.
+Everything else in this package uses `clusterer`, the public estimator for given weights.
 """
 
 from pathlib import Path
@@ -22,8 +22,8 @@ from coterie.systems.protocol import Sequential, State, claimed_labels
 from coterie.weights.catalogue import find, open_model
 from coterie.weights.format import load_card
 
-# What decides the clusters in the end: the network, EM over the clusters it found (AMCP*), or
-# consolidation, which may also change how many there are.
+# What determines the final clusters: the network, EM over the clusters it found (AMCP*), or
+# consolidation, which may also change their number.
 Ending = Literal["network", "star", "consolidated"]
 CALLED: dict[Ending, str] = {
     "network": "as the network says",
@@ -38,7 +38,7 @@ _ENDINGS: dict[Ending, EndingName] = {
 
 
 class Network(NamedTuple):
-    """A network and what its card says of it."""
+    """A network and the information on its card."""
 
     system: Sequential
     kind: str
@@ -60,7 +60,7 @@ def estimator(weights: str | Path, ending: Ending, **options: Any) -> AmortizedC
 
 
 def has_density(weights: str | Path) -> bool:
-    """Whether the clusters of some weights have a likelihood, so that they have several endings."""
+    """Whether the clusters of some weights have a likelihood, and thus several endings."""
     return load_card(find(weights)).traits.density is not None
 
 
@@ -70,20 +70,20 @@ def scales_columns(weights: str | Path) -> bool:
 
 
 def cluster_with(system: nn.Module, points: NDArray[np.float32], ending: Ending) -> Clustering:
-    """What an estimator does with points (n, D), for a network that is in memory already."""
+    """Cluster points (n, D) as an estimator does, with a network that is already in memory."""
     network = cast(Sequential, system)
     config = InferenceConfig(choose_ending(_ENDINGS[ending], network.traits))
-    random_state = np.random.RandomState(0)  # only sets beyond the context are sampled
+    random_state = np.random.RandomState(0)  # only sets larger than the context are sampled
     return cluster_points(network, points, config, random_state).clustering
 
 
 def run_loop(system: Sequential, batch: SetBatch, *, record: bool = True) -> State:
-    """The network's steps on a batch; record: whether a GPU may replay them."""
+    """Run the network's steps on a batch; record: whether a GPU may replay them."""
     return find_clusters(system, batch, accelerate=record)
 
 
 def loop_labels(state: State) -> NDArray[np.intp]:
-    """The clusters that the steps claimed, (B, N); points left over are -1."""
+    """The clusters found by the steps, (B, N); points left over are -1."""
     labels: NDArray[np.intp] = claimed_labels(state.commits).cpu().numpy()
     return labels
 
@@ -91,7 +91,7 @@ def loop_labels(state: State) -> NDArray[np.intp]:
 def consolidated_labels(
     system: Sequential, points: NDArray[np.float32], state: State
 ) -> NDArray[np.intp]:
-    """The clusters (n,) of points (n, D) after the loop's were consolidated."""
+    """The labels (n,) of points (n, D) after consolidation of the loop's clusters."""
     commits = state.with_points()
     claimed = claimed_labels(commits)[0].cpu().numpy()
     scale = system.traits.cluster_scale

@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians: DAC's section 5.1, with the peers of today."""
+"""Mixtures of Gaussians: DAC's section 5.1, with current peers."""
 
 from torch import Generator
 

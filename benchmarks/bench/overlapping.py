@@ -1,9 +1,9 @@
 """Overlapping mixtures in 2 to 64 columns whose Bayes rule is known.
 
-Clusters are Gaussians with covariances of their own in a few informative directions. All other
-columns are useless: one Gaussian for all clusters, with correlations. In half of the sets the
-columns are turned, so that every column carries a little of everything. The clusters are moved
-apart until the Bayes rule agrees with the truth as well as was drawn: an ARI of 0.9 to 0.99.
+Clusters are Gaussians with their own covariances in a few informative directions. All other columns
+are uninformative: one correlated Gaussian for all clusters. In half of the sets the columns are
+rotated, so that every column mixes all directions. The clusters are moved apart until the Bayes
+rule reaches a randomly drawn ARI of 0.9 to 0.99.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from coterie.metrics import ari
 Array = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
-# A cluster has so many points for each column, or nobody could know its covariance.
+# The number of points of a cluster per column; with fewer, its covariance cannot be estimated.
 POINTS_PER_COLUMN = 10
 LEAST_PER_CLUSTER = 40
 
@@ -64,14 +64,14 @@ def draw_overlapping(generator: np.random.Generator) -> Overlapping:
 def _clusters(k: int, r: int, generator: np.random.Generator) -> Clusters:
     weight = 0.5 / k + 0.5 * generator.dirichlet(np.full(k, 2.0))
     common = np.eye(r) + generator.uniform(0, 0.7) * generator.standard_normal((r, r)) / np.sqrt(r)
-    # By 1 / r: clusters with the same mean would not overlap in many columns otherwise.
+    # By 1 / r: otherwise clusters with the same mean would not overlap in many columns.
     own = np.eye(r) + generator.uniform(0, 1) * generator.standard_normal((k, r, r)) / r
     size = np.exp(generator.normal(0, 0.25, k))[:, None, None]
     return Clusters(np.log(weight), generator.standard_normal((k, r)), size * (own @ common))
 
 
 def _moved_apart(clusters: Clusters, labels: Labels, noise: Array, target: float) -> Clusters:
-    """The clusters with means as far apart as the agreement of the Bayes rule asks for."""
+    """The clusters with means moved apart until the Bayes rule reaches the target agreement."""
     low, high = 0.0, 64.0
     if len(clusters.log_weight) == 1:
         return clusters
@@ -93,7 +93,7 @@ def _place(clusters: Clusters, labels: Labels, noise: Array) -> Array:
 
 
 def _posterior(clusters: Clusters, points: Array) -> Array:
-    """The log-probabilities (n, K) of the clusters, all parameters known."""
+    """The log-posteriors (n, K) of the clusters under the true parameters."""
     inverse = np.linalg.inv(clusters.factor)
     z = np.einsum("kab,nkb->nka", inverse, points[:, None] - clusters.mean)
     joint = np.linalg.slogdet(inverse)[1] - 0.5 * np.square(z).sum(-1) + clusters.log_weight
@@ -102,7 +102,7 @@ def _posterior(clusters: Clusters, points: Array) -> Array:
 
 
 def _useless(n: int, d: int, generator: np.random.Generator) -> Array:
-    """Columns that say nothing of the clusters: a few factors, and noise of their own."""
+    """Uninformative columns: a few common factors plus independent noise."""
     factors = max(1, d // 4)
     loadings = generator.uniform(0, 1) * generator.standard_normal((factors, d)) / np.sqrt(factors)
     own: Array = generator.standard_normal((n, d))

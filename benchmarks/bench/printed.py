@@ -1,4 +1,4 @@
-"""Numbers that papers print, for a reader to lay beside ours: other sets, another machine."""
+"""Figures printed in papers, for comparison; measured on other sets and another machine."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The one loop over sets: every method in turn, timed, then scored."""
+"""The loop over sets: every method in turn, timed, then scored."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ class Standing(NamedTuple):
 
 
 class Race(NamedTuple):
-    """One setting: our systems on all of its sets, everybody on the first of them."""
+    """One setting: our systems on all of its sets, all methods on the first of them."""
 
     setting: Setting
     ours: Standing
@@ -48,7 +48,7 @@ def hold_race(
     for number, given in enumerate(sets):
         field = everybody if number < n_peer_sets else [*ours]
         if number == 0:
-            for method in field:  # the first call also loads weights and wakes threads
+            for method in field:  # the first call also loads weights and starts threads
                 method.cluster(given.points)
         for method in turns(field, number):
             runs[method.name].append(run_method(method, given))
@@ -62,17 +62,17 @@ def hold_race(
 
 
 def turns(field: Sequence[T], number: int) -> Iterator[T]:
-    """Those that take part in the order in which they are asked about the set of this number.
+    """The order in which the methods run on the set with this number.
 
-    They alternate set by set, and take turns at going first, so that a busy minute of the machine
-    or a warm cache favours nobody.
+    The methods alternate set by set and take turns at going first, so that neither a busy period of
+    the machine nor a warm cache favours one of them.
     """
     for turn in range(len(field)):
         yield field[(number + turn) % len(field)]
 
 
 def run_method(method: Method, given: LabelledSet) -> Run:
-    """Ask a method about a set, with a clock beside it, and score what it says."""
+    """Run a method on a set, time it, and score its answer."""
     start = time.perf_counter()
     answer = method.cluster(given.points)
     seconds = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""Whether confidences mean what they say: are four in five of those at 0.8 right?"""
+"""Reliability of confidences: are four in five of the points at 0.8 right?"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ BINS = 15
 class Reliability:
     """Points sorted by confidence into BINS bins of equal width, (BINS,) each.
 
-    count: how many there are; confidence and right: the sum of their confidences, and how many of
-    them are right. A bin holds its upper end (Guo et al. 2017, eq. 3).
+    count: the number of points; confidence and right: the sum of their confidences, and the number
+    of them that are right. A bin includes its upper end (Guo et al. 2017, eq. 3).
     """
 
     count: NDArray[np.intp]
@@ -24,7 +24,7 @@ class Reliability:
 
     @classmethod
     def of(cls, confidence: NDArray[np.float64], right: NDArray[np.bool_]) -> Self:
-        """Those of some points: how sure one was of each (n,), and whether that was right (n,)."""
+        """The bins of some points: their confidences (n,), and whether each is right (n,)."""
         number = np.clip(np.ceil(confidence * BINS).astype(np.intp) - 1, 0, BINS - 1)
         return cls(
             np.bincount(number, minlength=BINS),
@@ -34,7 +34,7 @@ class Reliability:
 
     @classmethod
     def all_of(cls, parts: Iterable[Self]) -> Self:
-        """Those of all points of several."""
+        """The bins of several parts together."""
         parts = list(parts)
         return cls(
             np.sum([part.count for part in parts], axis=0),
@@ -44,26 +44,26 @@ class Reliability:
 
     @property
     def n_points(self) -> int:
-        """How many points there are."""
+        """The number of points."""
         return int(self.count.sum())
 
     @property
     def mean_confidence(self) -> float:
-        """How sure one was, on average."""
+        """The mean confidence."""
         return float(self.confidence.sum() / self.n_points)
 
     @property
     def share_right(self) -> float:
-        """How often that was right."""
+        """The share of points that are right."""
         return float(self.right.sum() / self.n_points)
 
     @property
     def calibration_error(self) -> float:
-        """ECE: |share right - mean confidence| of the bins, weighted by how many they hold."""
+        """ECE: |share right - mean confidence| of the bins, weighted by their counts."""
         return float(np.abs(self.right - self.confidence).sum() / self.n_points)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, ready for JSON; bins without points are left out."""
+        """All figures as JSON-compatible data, without empty bins."""
         ends = np.arange(1, BINS + 1) / BINS
         bins = [
             {

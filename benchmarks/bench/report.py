@@ -1,4 +1,4 @@
-"""What a benchmark found, as data and as tables."""
+"""The results of a benchmark, as data and as tables."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -21,8 +21,8 @@ class Table(NamedTuple):
 class MetricColumn(NamedTuple):
     """How a metric is shown.
 
-    The log-likelihood itself goes without its standard error, which only says how much the sets
-    differ; that of its difference from the oracle's is the error that matters.
+    The log-likelihood is shown without its standard error, which mostly reflects how much the sets
+    differ; the relevant error is that of its difference from the oracle's.
     """
 
     metric: str
@@ -43,7 +43,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Report:
-    """The races of a benchmark, where and when they were held, and what the papers print."""
+    """The races of a benchmark, the machine and the time, and the figures in the papers."""
 
     name: str
     command: str
@@ -54,7 +54,7 @@ class Report:
     printed: tuple[Printed, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, ready for JSON; the papers' numbers stay under "printed"."""
+        """The whole report as JSON-compatible data; the papers' figures are under "printed"."""
         return {
             "benchmark": self.name,
             "command": self.command,
@@ -73,7 +73,7 @@ class Report:
         }
 
     def tables(self) -> list[Table]:
-        """Two tables per setting, ours on all sets and everybody on the same; then the papers'."""
+        """Two tables per setting, ours on all sets and all methods on a part; then the papers'."""
         tables = []
         for race in self.races:
             name = race.setting.title

@@ -17,7 +17,7 @@ Scores = dict[str, float]
 
 
 class Run(NamedTuple):
-    """What one method made of one set, and how long it took."""
+    """The scores and the time of one method on one set."""
 
     scores: Scores
     seconds: float
@@ -31,7 +31,7 @@ class Estimate(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """A method over n_sets sets; seconds are None where nobody would time it."""
+    """A method over n_sets sets; seconds are None if timing it is meaningless."""
 
     name: str
     details: str
@@ -44,7 +44,7 @@ class Summary(NamedTuple):
 def score(given: LabelledSet, answer: Answer) -> Scores:
     """Compare an answer with the truth; ll is of the Gaussians re-estimated from the labels.
 
-    Noise is left out, also where clusters are counted.
+    Noise is left out, also in the number of clusters.
     """
     scored = given.labels >= 0
     scores = _partition_scores(given.labels[scored], answer.labels[scored])

@@ -1,4 +1,4 @@
-"""The sets of a benchmark, one by one, and what an oracle knows of each."""
+"""The sets of a benchmark, and the oracle's answer to each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from torch import Generator, Tensor
 from coterie.data.batch import SetBatch
 from coterie.functional.em import Gaussians, expectation
 
-# Training seeds are small integers mixed with the step; these go through a hash with this name in
-# front. The hash has 32 bits because torch's CPU generator reads no more of a seed.
+# Training seeds are small integers combined with the step; these are hashed with this name as a
+# prefix. The hash has 32 bits because torch's CPU generator reads no more of a seed.
 STREAM = int.from_bytes(b"coterie.bench")
 SETS_PER_DRAW = 50
 
@@ -26,9 +26,9 @@ class Oracle(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """One set without padding: points (n, D), labels (n,), the oracle where there is a density.
+    """One set without padding: points (n, D), labels (n,), the oracle if there is a density.
 
-    A label of -1 is noise: the point is there, but nobody's answer to it is scored.
+    A label of -1 is noise: the point is part of the set, but its label is not scored.
     """
 
     points: NDArray[np.float32]
@@ -38,7 +38,7 @@ class LabelledSet:
 
 @dataclass(frozen=True)
 class Setting:
-    """A kind of sets: the prior, how it is drawn from, and the largest k that peers look for."""
+    """A kind of sets: the prior, how to draw from it, and the largest k that the peers try."""
 
     prior: Any  # a frozen dataclass with n_max and k_max
     draw: Callable[[int, Generator], list[LabelledSet]]
@@ -51,7 +51,7 @@ class Setting:
 
 
 def unpad(batch: SetBatch, mixture: Gaussians | None = None) -> list[LabelledSet]:
-    """The sets of a labelled batch; mixture, batched likewise, is what they were drawn from."""
+    """The sets of a labelled batch; mixture: the batch of mixtures they were drawn from."""
     if batch.labels is None:
         raise ValueError("a benchmark needs sets with labels")
     sets = []
@@ -66,14 +66,14 @@ def unpad(batch: SetBatch, mixture: Gaussians | None = None) -> list[LabelledSet
 
 
 def consult(points: Tensor, mixture: Gaussians) -> Oracle:
-    """What the true mixture of one set says of its points (n, D); the weights are those drawn."""
+    """The oracle of one set: points (n, D) and the true mixture, with the weights as drawn."""
     truth = Gaussians(*(part.double() for part in mixture))
     log_posterior, log_likelihood = expectation(points.double(), truth)
     return Oracle(log_posterior.argmax(1).numpy(), float(log_likelihood.mean()))
 
 
 def draw_sets(setting: Setting, n_sets: int, seed: int) -> list[LabelledSet]:
-    """The first n_sets sets of a setting and a seed; fewer sets are the same sets, only fewer."""
+    """The first n_sets sets of a setting and a seed; they do not depend on n_sets otherwise."""
     names = (STREAM, seed, setting.prior.n_max, setting.prior.k_max)
     hashed = np.random.SeedSequence(names).generate_state(1)[0]
     generator = Generator().manual_seed(int(hashed))

@@ -1,4 +1,4 @@
-"""How fast, on what, and how it grows: everything that is timed, in one run and one report."""
+"""The speed benchmark: all timings, the machine and the growth, in one run and one report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -26,7 +26,7 @@ COLUMNS = 2
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is timed: the sets, a batch of them and how often, how the ceilings are measured."""
+    """What is timed: the sets, a batch of them, the repeats, and the sizes for the ceilings."""
 
     alone: Setting = SETTINGS[0]
     batched: Setting = SETTINGS[1]
@@ -41,7 +41,7 @@ SIZES = {"cpu": Sizes(batch=20, rounds=3, matrix=2048, copied_bytes=2**28), "cud
 
 @dataclass(frozen=True)
 class SpeedReport:
-    """All parts, where and when they were measured."""
+    """All parts, with the machine and the time."""
 
     command: str
     date: str
@@ -56,21 +56,21 @@ class SpeedReport:
 
     @property
     def name(self) -> str:
-        """What the file of the results is called."""
+        """The name of the results file."""
         return f"speed-{self.device}"
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, ready for JSON; all times are seconds, all ratios are of this run."""
+        """The whole report as JSON-compatible data; times in seconds, ratios within this run."""
         parts = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
         return {"benchmark": self.name, **parts}
 
     def tables(self) -> list[Table]:
-        """One set a call, a batch, the growth, the ceilings."""
+        """One set per call, a batch, the growth, the ceilings."""
         return tables(self.device, self.alone, self.batched, self.ceilings, self.work, self.growth)
 
 
 def refuse_unfit(device: str, weights: Sequence[str], batched: str, max_points: int) -> None:
-    """Raise for what could not be measured, before anything is."""
+    """Raise for arguments that cannot be measured, before any measurement."""
     if device not in DEVICES:
         raise ValueError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
     if device == "cuda" and not torch.cuda.is_available():
@@ -96,9 +96,9 @@ def run_speed(
     *,
     sizes: Sizes | None = None,
 ) -> SpeedReport:
-    """Time the weights one set a call, batched weights on a batch, the first weights as n grows.
+    """Time the weights on one set per call, batched on a batch, the first weights as n grows.
 
-    progress(label, done, total) is told of every set, round and size.
+    progress(label, done, total) is called after each set, round and size.
     """
     refuse_unfit(device, weights, batched, max_points)
     sizes = sizes or SIZES[device]
@@ -118,7 +118,7 @@ def run_speed(
     )
     ceilings = measure_ceilings(device, matrix=sizes.matrix, copied_bytes=sizes.copied_bytes)
     work = weigh(field, laps, pad(sets).to(device), ceilings)
-    # Before the growth, whose processes of its own would count as others.
+    # Before the growth, whose subprocesses would count as other processes.
     machine = {**_machine(device), "others_cpu_share": stopwatch.others_share()}
     growth = measure_growth(
         weights[0], device=device, max_points=max_points, seed=seed, progress=progress
@@ -143,7 +143,7 @@ def _machine(device: str) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Named tuples as mappings, all the way down."""
+    """Named tuples as mappings, recursively."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):

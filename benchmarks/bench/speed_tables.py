@@ -18,7 +18,7 @@ def tables(
     work: Sequence[Work],
     growth: Growth,
 ) -> list[Table]:
-    """All parts of a report, in the order in which they were measured."""
+    """All parts of a report, in the order of measurement."""
     return [
         alone_table(device, alone),
         batched_table(device, batched),
@@ -66,7 +66,7 @@ def batched_table(device: str, batched: Batched) -> Table:
 
 
 def ceilings_table(device: str, ceilings: Ceilings) -> Table:
-    """What the device does at most."""
+    """The peak rates of the device."""
     products = [
         [f"matrix product, {precision}", f"{ceilings.matrix}^3", f"{rate / 1e12:.3g} TFLOP/s"]
         for precision, rate in ceilings.flops_per_second.items()
@@ -79,7 +79,7 @@ def ceilings_table(device: str, ceilings: Ceilings) -> Table:
 
 
 def work_table(batched: Batched, work: Sequence[Work]) -> Table:
-    """What the loop does on the batch, and at which rates."""
+    """The work of the loop on the batch, and its rates."""
     rows = [
         [
             each.name,
@@ -116,7 +116,7 @@ def growth_table(device: str, growth: Growth) -> Table:
 
 
 def exponents_table(growth: Growth) -> Table:
-    """How time and memory grow with the number of points."""
+    """The growth of time and memory with the number of points."""
     rows = [
         [
             curve.what,

@@ -1,7 +1,7 @@
-"""The studies of AMCP: what each recipe of `recipes/amcp.py` is worth, one table a question.
+"""The studies of AMCP: a comparison of the recipes of `recipes/amcp.py`, one table per question.
 
-All recipes run in one race, so that every figure of every table is of the same sets and the same
-minutes. A fit is timed from the points to the labels, with the network already in memory.
+All recipes run in one race, so that all figures come from the same sets and the same conditions. A
+fit is timed from the points to the labels, with the network already in memory.
 """
 
 import json
@@ -34,9 +34,9 @@ CURVE_COLUMNS = 6
 
 
 class Training(NamedTuple):
-    """How a run went: steps taken, wall-clock seconds, scores on the way (step, ari, k_mae).
+    """A training run: its steps, wall-clock seconds, and scores (step, ari, k_mae) during it.
 
-    steps and seconds are None where the run kept no log.
+    steps and seconds are None if the run has no log.
     """
 
     steps: int | None
@@ -54,13 +54,13 @@ class Trained:
 
     @property
     def n_parameters(self) -> int:
-        """How many numbers were learnt."""
+        """The number of learnt parameters."""
         return sum(parameter.numel() for parameter in self.system.parameters())
 
 
 @dataclass(frozen=True)
 class StudiesReport:
-    """The race of all recipes, how each was trained, and the questions they answer."""
+    """The race of all recipes, their training, and the questions they answer."""
 
     report: Report
     trained: dict[str, Trained]
@@ -68,13 +68,13 @@ class StudiesReport:
 
     @property
     def name(self) -> str:
-        """What the file of the results is called."""
+        """The name of the results file."""
         return self.report.name
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, ready for JSON; a study names its recipes, a method its recipe and ending."""
+        """The whole report as JSON-compatible data; studies list recipes, methods add endings."""
         data = self.report.to_json()
-        del data["printed"]  # the paper's tables are of other data
+        del data["printed"]  # the paper's tables use other data
         return {
             **data,
             "studies": [asdict(study) for study in STUDIES],
@@ -83,7 +83,7 @@ class StudiesReport:
         }
 
     def tables(self) -> list[Table]:
-        """A table for each study, and one of the training curves."""
+        """A table for each study, and one for the training curves."""
         tables = [self._table(study) for study in STUDIES]
         curves = _curve_table(self.trained)
         return tables if curves is None else [*tables, curves]
@@ -142,7 +142,7 @@ def run_studies(
 
 
 def trained_recipes(runs: Path) -> dict[str, Trained]:
-    """The recipes whose weights are in runs/NAME, or a word on why there are none."""
+    """The recipes whose weights are in runs/NAME; raises if there are none."""
     trained = {
         recipe.name: _open(runs / recipe.name, recipe)
         for recipe in RECIPES
@@ -158,15 +158,15 @@ def trained_recipes(runs: Path) -> dict[str, Trained]:
 
 
 def method_name(recipe: str, ending: Ending) -> str:
-    """What a recipe's answers are called in the race."""
+    """The name of a recipe with an ending in the race."""
     return f"{recipe}, {CALLED[ending]}"
 
 
 def study_method(trained: Trained, ending: Ending) -> Method:
     """A trained recipe with one of its endings.
 
-    Not by an estimator: those keep a few networks in memory, and a race of many would load each of
-    them again for every set.
+    Not through an estimator: estimators cache only a few networks, so a race of many would reload
+    each of them for every set.
     """
 
     def fit(points: NDArray[np.float32]) -> Answer:
@@ -178,9 +178,9 @@ def study_method(trained: Trained, ending: Ending) -> Method:
 
 
 def read_training(folder: Path) -> Training:
-    """What the log and the validation of a run say."""
+    """Read the log and the validation scores of a run."""
     log = _lines(folder / LOG)
-    # A resumed run starts its clock anew, and scores some steps again: the later line counts.
+    # A resumed run restarts its clock and scores some steps again: the later line counts.
     clock = [*(float(line["seconds"]) for line in log), 0.0]
     seconds = sum(now for now, after in pairwise(clock) if after < now)
     curve = {int(line["step"]): line for line in _lines(folder / VALIDATION)}
@@ -201,7 +201,7 @@ def _open(folder: Path, recipe: Recipe) -> Trained:
 
 
 def _endings(studies: Sequence[Study]) -> dict[str, list[Ending]]:
-    """What has to be measured of each recipe, once however many studies ask."""
+    """The endings to measure for each recipe, each once for all studies."""
     wanted: dict[str, list[Ending]] = {}
     for study in studies:
         for name in study.recipes:
@@ -217,7 +217,7 @@ def _cells(summary: Summary) -> list[str]:
 
 
 def _curve_table(trained: dict[str, Trained]) -> Table | None:
-    """ARI on the validation sets after so many steps, at a few of them."""
+    """ARI on the validation sets after selected numbers of steps."""
     curves = {
         name: {int(point["step"]): point["ari"] for point in each.training.curve}
         for name, each in trained.items()
@@ -226,7 +226,7 @@ def _curve_table(trained: dict[str, Trained]) -> Table | None:
     if not steps:
         return None
     every = -(-len(steps) // CURVE_COLUMNS)
-    shown = steps[::-1][::every][::-1]  # the last one always
+    shown = steps[::-1][::every][::-1]  # always with the last one
     rows = [
         [name, *(f"{curve[step]:.3f}" if step in curve else EMPTY for step in shown)]
         for name, curve in curves.items()

@@ -1,8 +1,8 @@
-"""A ceiling for every clustering: what a point tells of its cluster to one who knows the others'.
+"""A ceiling for clustering: how well a point's cluster is predicted from the labels of the others.
 
-No clustering knows more than that, so where clusters overlap this tells how much is lost for good.
-It is an estimate: rules that learn from some hundred points are a little worse than the best rule
-there is, and of several the one that did best on the set is taken.
+No clustering has more information, so with overlapping clusters this bounds the ARI that can be
+reached. It is an estimate: rules trained on a few hundred points are slightly worse than the best
+possible rule, and of several rules the best on the set is taken.
 """
 
 import numpy as np
@@ -18,11 +18,11 @@ Labels = NDArray[np.intp]
 
 NEIGHBOURS = (1, 5, 15)
 FOLDS = 10
-FLAT = 1e-6  # added to the variances, that of the widest axis being about one
+FLAT = 1e-6  # added to the variances; that of the widest axis is about one
 
 
 def ceiling(given: SuiteSet) -> float:
-    """The ARI of the best guesses, each made from the true clusters of other points."""
+    """The ARI of the best predictions, each made from the true clusters of other points."""
     clustered = given.labels >= 0
     points, labels = given.points[clustered].astype(np.float64), given.labels[clustered]
     guesses = [by_neighbours(points, labels, n) for n in NEIGHBOURS]
@@ -30,7 +30,7 @@ def ceiling(given: SuiteSet) -> float:
 
 
 def by_neighbours(points: Points, labels: Labels, n_neighbours: int) -> Labels:
-    """For each point the cluster of most of its nearest others; of equally many, of the nearest."""
+    """The majority cluster of each point's nearest neighbours; ties go to the nearest."""
     n_neighbours = min(n_neighbours, len(points) - 1)
     nearest = (
         NearestNeighbors(n_neighbors=n_neighbours).fit(points).kneighbors(return_distance=False)
@@ -41,7 +41,7 @@ def by_neighbours(points: Points, labels: Labels, n_neighbours: int) -> Labels:
 
 
 def by_gaussians(points: Points, labels: Labels) -> Labels:
-    """For each point the likeliest of Gaussians that were estimated without it and its fold."""
+    """The most likely Gaussian for each point, estimated without the point's fold."""
     found = np.empty_like(labels)
     fold = np.random.default_rng(0).permutation(len(labels)) % FOLDS
     for number in np.unique(fold):
@@ -51,7 +51,7 @@ def by_gaussians(points: Points, labels: Labels) -> Labels:
 
 
 def _likeliest(asked: Points, points: Points, labels: Labels) -> Labels:
-    """The clusters of the asked (m, d); covariances have d pseudo-points of the pooled one."""
+    """The clusters of asked (m, d); covariances have d pseudo-points of the pooled one."""
     n_points, n_columns = points.shape
     known, member = np.unique(labels, return_inverse=True)
     sizes = np.bincount(member)

@@ -1,7 +1,7 @@
 """Public labelled sets: our models against the methods that choose k themselves.
 
-Everybody answers every set, in turn, with each number of threads. Runs are written down as they
-come. Those of the peers are used again, for nothing about them changes with our weights.
+All methods cluster every set, in turn, with each number of threads. Runs are stored one by one.
+Those of the peers are reused, because they do not depend on our weights.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ WARM_UP_POINTS = 200
 
 @dataclass(frozen=True)
 class TablesPlan:
-    """What is measured: k_limit is what the peers search, k_max what the sets may have."""
+    """What is measured: the peers try up to k_limit clusters, the sets have at most k_max."""
 
     weights: tuple[str, ...] = SHIPPED
     k_limit: int = 20
@@ -47,13 +47,13 @@ class TablesPlan:
 
     @property
     def command(self) -> str:
-        """What to type to measure the same again."""
+        """The command line that repeats the measurement."""
         return command("tables", weights=self.weights, k_limit=self.k_limit, threads=self.threads)
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """A method for each set, and what its answers depend on beside its details: the version."""
+    """A method for each set, and the version on which its answers depend besides its details."""
 
     name: str
     details: str
@@ -64,7 +64,7 @@ class Entrant:
 
 
 class Answered(NamedTuple):
-    """A row for each entrant, when the benchmark was started, and on what machine."""
+    """A row for each entrant, the start time of the benchmark, and the machine."""
 
     rows: tuple[Row, ...]
     date: str
@@ -72,7 +72,7 @@ class Answered(NamedTuple):
 
 
 def our_entrants(weights: Sequence[str]) -> tuple[Entrant, ...]:
-    """Our models as they come; one that reads columns as they are has them standardised."""
+    """Our models with their defaults; columns are standardised if a model does not scale them."""
     return tuple(
         replace(_constant(_prepared(method, name), _digest_of_weights(name)), is_ours=True)
         for name in weights
@@ -81,7 +81,7 @@ def our_entrants(weights: Sequence[str]) -> tuple[Entrant, ...]:
 
 
 def peer_entrants(k_limit: int) -> tuple[Entrant, ...]:
-    """The methods that choose k themselves, and the one that is told the true one."""
+    """The methods that choose k themselves, and the one that is given the true k."""
     choosing = peers(k_limit, ALL_COVARIANCES)
     example = standardised(told_k(2))
 
@@ -103,7 +103,7 @@ def run_tables(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> TablesReport:
-    """Run everybody on every set of the suite, but for the runs that the ledger holds."""
+    """Run all methods on all sets of the suite, except for runs already in the ledger."""
     answered = answer_all(
         suite,
         our_entrants(plan.weights),
@@ -130,10 +130,10 @@ def answer_all(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Answered:
-    """Ask every entrant about every set with each number of threads.
+    """Run every entrant on every set with each number of threads.
 
-    The ledger's runs are not done again: those of the others unless fresh, ours only to resume.
-    progress(label, done, total) is told of every set.
+    Runs in the ledger are reused: those of the peers unless fresh, ours only when resuming.
+    progress(label, done, total) is called after each set.
     """
     stopwatch, date = Stopwatch(), datetime.now(UTC).isoformat(timespec="seconds")
     their_names = {entrant.name for entrant in others}
@@ -187,7 +187,7 @@ def _digest_of_weights(name: str) -> str:
 
 
 def _prepared(method: Method, weights: str) -> Method:
-    """Our method without its remarks, on the columns that its weights want."""
+    """Our method without its warnings, on columns scaled as its weights require."""
 
     def cluster(points: NDArray[np.float32]) -> Answer:
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""What the race on public labelled sets found, as data and as tables."""
+"""The results of the race on public labelled sets, as data and as tables."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,17 +25,17 @@ class Row(NamedTuple):
 
     @property
     def scored(self) -> tuple[Kept, ...]:
-        """The runs whose answers count: those of the fewest threads."""
+        """The runs that are scored: those with the fewest threads."""
         return self.runs[min(self.runs)]
 
     @property
     def measured(self) -> list[str]:
-        """When the benchmarks were started that the runs are from."""
+        """The start times of the benchmarks that the runs come from."""
         return sorted({kept.date for runs in self.runs.values() for kept in runs})
 
     @property
     def others_cpu_share(self) -> float | None:
-        """How busy others kept the machine, the mean over the time of the runs; None if unknown."""
+        """The load of other processes, averaged over the time of the runs; None if unknown."""
         total = busy = 0.0
         for kept in (kept for runs in self.runs.values() for kept in runs):
             if kept.others_cpu_share is None:
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class TablesReport:
-    """Everybody on every set, where and when; runs that were used again keep their own date."""
+    """All methods on all sets, the machine and the time; reused runs keep their own date."""
 
     command: str
     date: str
@@ -82,7 +82,7 @@ class TablesReport:
         return float(np.median(seconds)) if seconds else None
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """The whole report as JSON-compatible data."""
         return {
             "benchmark": self.name,
             "command": self.command,
@@ -164,7 +164,7 @@ class TablesReport:
 
 
 def _with_shares(run: Run) -> Run:
-    """The run with what becomes a share in the mean."""
+    """The run with the indicators whose means are shares."""
     error = run.scores["k_mae"]
     return run._replace(
         scores={**run.scores, "k_exact": float(error == 0), "k_within_one": float(error <= 1)}

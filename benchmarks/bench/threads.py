@@ -1,4 +1,4 @@
-"""How many threads a timing had."""
+"""The number of threads of a timing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 @contextmanager
 def limited_threads(number: int) -> Iterator[None]:
-    """Let torch, BLAS and OpenMP use this many threads, and afterwards what they had before."""
+    """Limit torch, BLAS and OpenMP to this many threads, and restore the limits afterwards."""
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:

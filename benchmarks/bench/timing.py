@@ -1,4 +1,4 @@
-"""Seconds that can be trusted: read once the device is done, told by their quartiles."""
+"""Reliable timings: the device is synchronised, and repeats are summarised by quartiles."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -11,14 +11,14 @@ T = TypeVar("T")
 
 
 class Timed(NamedTuple, Generic[T]):
-    """What a call gave, and how long it took."""
+    """The result of a call, and its duration."""
 
     result: T
     seconds: float
 
 
 class Spread(NamedTuple):
-    """The quartiles of repeated timings, in seconds, and how many there were."""
+    """The quartiles of repeated timings, in seconds, and their number."""
 
     median: float
     lower: float
@@ -27,7 +27,7 @@ class Spread(NamedTuple):
 
 
 def timed(call: Callable[[], T], device: str = "cpu") -> Timed[T]:
-    """Time one call; a GPU answers at once and works later, so it is waited for twice."""
+    """Time one call; a GPU works asynchronously, so it is synchronised before and after."""
     _wait(device)
     start = time.perf_counter()
     result = call()

@@ -1,4 +1,4 @@
-"""Warped Gaussians: clusters that no Gaussian describes (DAC, eq. 16), with the peers of today."""
+"""Warped Gaussians: clusters that no Gaussian describes (DAC, eq. 16), with current peers."""
 
 from torch import Generator
 
@@ -8,7 +8,7 @@ from coterie.data.priors.warped import WarpedGaussians
 
 
 def warped_setting(n_max: int, k_max: int, *, k_limit: int) -> Setting:
-    """Sets of eq. 16 with up to n_max points and k_max clusters; nobody knows their oracle."""
+    """Sets of eq. 16 with up to n_max points and k_max clusters; they have no oracle."""
     prior = WarpedGaussians(n_max, k_max)
 
     def draw(n_sets: int, generator: Generator) -> list[LabelledSet]:

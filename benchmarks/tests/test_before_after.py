@@ -1,6 +1,6 @@
 import pytest
 
-from before_after import report
+from before_after import compare, report
 
 
 def line(weights: str, name: str, ari: float, k: int = 2) -> dict:
@@ -22,3 +22,17 @@ def test_only_sets_that_all_have_answered_count(answered):
     lines = [line("old", name, 0.5) for name in "abc"] + [line("new", x, 0.5) for x in answered]
     found = report(lines, ["old", "new"])
     assert found.startswith("suite: 1 sets") if answered else found == ""
+
+
+def test_gains_and_losses_are_counted_set_by_set():
+    lines = [line("old", name, 0.5) for name in "abc"]
+    lines += [line("new", name, ari) for name, ari in zip("abc", (0.9, 0.505, 0.2), strict=True)]
+    old, new = compare(lines, ["old", "new"])["suite"]["models"].values()
+    assert (new["gained"], new["lost"]) == (1, 1)
+    assert new["largest_loss"] == pytest.approx(0.3)
+    assert (old["gained"], old["lost"], old["largest_loss"]) == (0, 0, 0.0)
+
+
+def test_a_single_set_has_no_standard_error():
+    (part,) = compare([line("old", "a", 0.5)], ["old"]).values()
+    assert part["models"]["old"]["ari"] == {"mean": 0.5, "standard_error": None}

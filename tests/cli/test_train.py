@@ -11,7 +11,11 @@ from typer.testing import CliRunner
 
 from coterie.cli.app import app
 from coterie.data.folder import read_folder
+from coterie.data.priors.blend import Blend
 from coterie.data.priors.mog import MixtureOfGaussians
+from coterie.data.priors.real_tables import load_pool
+from coterie.data.priors.tables import Tables
+from coterie.data.priors.universal import Universal
 from coterie.ood.texture import texture_limits
 from coterie.training import presets
 from coterie.training.recipe import Recipe, TrainingConfig
@@ -116,6 +120,19 @@ def test_a_checkpoint_of_another_recipe_is_refused_in_one_line(tmp_path):
     train("tiny", "--out", tmp_path)
     line = refused(train("tiny", "--out", tmp_path, "--resume", "--seed", 9))
     assert "was written by another recipe" in line
+
+
+@pytest.mark.parametrize("validate_every", [0, 1])
+def test_a_recipe_whose_tables_are_not_there_is_refused(tmp_path, monkeypatch, validate_every):
+    monkeypatch.setenv("COTERIE_DATA", str(tmp_path))
+    prior = Blend(
+        Universal(n_max=30, k_max=2, columns=2),
+        Tables(n_max=30, k_max=2, columns=2, widest=4, episodes=1.0),
+    )
+    monkeypatch.setattr(presets, "PRESETS", {"tiny": replace(TINY, prior=prior)})
+    load_pool.cache_clear()
+    line = refused(train("tiny", "--validate-every", validate_every))
+    assert "set COTERIE_DATA to the folder that contains it" in line
 
 
 def test_devices_that_are_not_there_are_refused():

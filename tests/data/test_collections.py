@@ -87,7 +87,7 @@ def test_unknown_collections_and_a_missing_folder_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="unknown collection 'stl'; known: cifar10, mnist"):
         open_collection("stl")
     monkeypatch.delenv("COTERIE_DATA", raising=False)
-    with pytest.raises(ValueError, match="the folder that COTERIE_DATA names"):
+    with pytest.raises(ValueError, match="set COTERIE_DATA to the folder"):
         open_collection("mnist")
 
 

@@ -1,4 +1,4 @@
-"""What the default model finds, and what it does not look at."""
+"""What the universal models find, and what they do not look at."""
 
 import warnings
 from functools import cache
@@ -9,6 +9,7 @@ from sklearn.datasets import load_wine, make_blobs, make_circles, make_moons
 from torch import Generator
 
 import coterie
+from coterie.data.priors.tables import Tables
 from coterie.metrics import ari
 from coterie.training.presets import preset
 
@@ -142,3 +143,30 @@ def test_it_knows_most_of_its_own_sets(name, least):
         found = labels_of(points[mask].numpy(), name)
         scores.append(ari(labels[mask][known], found[known]))
     assert np.mean(scores) > least, scores
+
+
+@pytest.mark.filterwarnings("ignore:the network reads 16 columns:UserWarning")
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_model_for_tables_still_finds_clusters_of_many_kinds(name):
+    draw, bound = EXPECTED[name]
+    points, labels = draw()
+    model = coterie.AMCP("amcp-universal-tables", random_state=0).fit(points)
+    assert ari(labels, model.labels_) > bound
+    np.testing.assert_array_equal(model.predict(points), model.labels_)
+
+
+@pytest.mark.filterwarnings("ignore:the network reads 16 columns:UserWarning")
+@pytest.mark.filterwarnings("ignore:the data look unlike:UserWarning")
+def test_the_model_for_tables_is_better_on_overlapping_clusters_in_many_columns():
+    # The mean ARI was 0.33 and 0.55: a gain of 0.21, with a standard error of 0.04.
+    prior = Tables(n_max=300, k_max=8, few_axes=0.0)
+    batch = prior.sample_tables(40, Generator().manual_seed(2026))
+    gains = []
+    for points, labels, mask in zip(batch.points, batch.labels, batch.mask, strict=True):
+        known = labels[mask] >= 0
+        before, after = (
+            ari(labels[mask][known], labels_of(points[mask].numpy(), name)[known])
+            for name in ("amcp-universal", "amcp-universal-tables")
+        )
+        gains.append(after - before)
+    assert np.mean(gains) > 0.1, gains

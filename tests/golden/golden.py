@@ -36,6 +36,7 @@ ENDINGS = {
     "amcp-warped2d": {"network": {}, "first-look": {"second_look": False}},
     "amcp-universal": {"network": {}, "first-look": {"second_look": False}},
     "amcp-universal-small": {"network": {}, "first-look": {"second_look": False}},
+    "amcp-universal-tables": {"network": {}, "first-look": {"second_look": False}},
 }
 
 

@@ -48,7 +48,7 @@ def test_what_can_never_be_is_refused():
     Constraints(min_cluster_size=100).check(3)  # one cluster always stays
     with pytest.raises(ValueError, match="n_clusters=4 exceeds the number of rows, 3"):
         Constraints(4, 9).check(3)
-    with pytest.raises(ValueError, match=r"n_clusters=3 with min_cluster_size=4 takes 12 rows"):
+    with pytest.raises(ValueError, match=r"n_clusters=3 with min_cluster_size=4 needs 12 rows"):
         Constraints(3, 3, 4).check(11)
 
 

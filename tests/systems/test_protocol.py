@@ -89,7 +89,8 @@ def test_steps_that_name_no_cluster_serve_a_new_one_each():
 def test_steps_serve_the_clusters_that_they_name():
     commits = [serving([0, 0], [1], [1]), serving([1, 0], [1], [1]), serving([0, 1], [1], [1])]
     assert cluster_numbers(commits).tolist() == [0, 1, 0]
-    assert cluster_numbers(commits, 1).tolist() == [0, 0, 1]
+    gaps = [serving([number], [1]) for number in (0, 3, 0)]
+    assert cluster_numbers(gaps).tolist() == [0, 1, 0]
 
 
 def test_steps_that_nobody_joined_are_left_out():

@@ -1,6 +1,7 @@
-"""The studies of AMCP: small recipes that differ in one thing, and the question each answers.
+"""The studies of AMCP: small recipes that differ in one choice, and the question each answers.
 
-All of them are trained alike; what a name leaves unsaid is as in `study-amcp-base`.
+All are trained in the same way; settings that a name does not mention are those of
+`study-amcp-base`.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from coterie.training.recipe import Recipe, TrainingConfig
 
 @dataclass(frozen=True)
 class Study:
-    """A question, the recipes that answer it side by side, and how their answers may end."""
+    """A question, the recipes compared to answer it, and the endings to compare."""
 
     name: str
     question: str
@@ -46,7 +47,7 @@ BASE = Recipe(
         learning_rate=1e-3,
         warmup=200,
         capture=True,
-        checkpoint_every=10_000,  # never: a study is short enough to be run again
+        checkpoint_every=10_000,  # never: a study is short enough to be repeated
     ),
     trained_on="2-D mixtures of up to 4 axis-aligned Gaussians, 90 to 300 points (DAC, eq. 13)",
 )

@@ -48,7 +48,7 @@ RECIPES: tuple[Recipe, ...] = (
     _study("large", SETTINGS),
 )
 
-# What the real tables are worth: the same without their episodes.
+# The benefit of the real tables: the same recipe without their episodes.
 STUDY_NO_EPISODES = replace(
     on_tables(
         AMCP_UNIVERSAL_SMALL, seed=18, prior=replace(LIKE_TABLES, tables=Tables(episodes=0.0))

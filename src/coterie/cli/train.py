@@ -127,7 +127,8 @@ def train(
             )
     if device is Device.cuda:
         _require_cuda(devices)
-    watchers = _watchers(folder, scored_on, validate_every) if first else ()
+    with refusing(WeightsError):  # the sets to validate on are drawn, maybe from files
+        watchers = _watchers(folder, scored_on, validate_every) if first else ()
     with refusing(WeightsError), LastStep(checkpoint, recipe) as last_step:
         if first and devices == 1:  # several devices would wait for each other in different steps
             watchers = (*watchers, last_step)

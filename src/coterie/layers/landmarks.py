@@ -47,8 +47,8 @@ class LandmarkMixing(nn.Module):
         landmarks (B, L, C); there (B, L), False for missing landmarks of small sets; ends
         (B, M, L, L), transition probabilities of the walks of each length.
         """
-        told = self.tell(self.norm_points(landmarks))
-        keys, values, sent = told.tensor_split([self.width, 2 * self.width], -1)
+        projected = self.tell(self.norm_points(landmarks))
+        keys, values, sent = projected.tensor_split([self.width, 2 * self.width], -1)
         flags = torch.where(there, 0.0, MISSING).to(keys)[..., None]
         keys = torch.where(self.is_flag, flags, keys)
         sent = sent.unflatten(-1, (self.scales, -1)).transpose(1, 2)  # (B, M, L, c)

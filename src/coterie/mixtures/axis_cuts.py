@@ -1,10 +1,10 @@
-"""Where one component of a mixture stands for two.
+"""Find the components of a mixture that cover two clusters, and cut them.
 
-The points of a component are projected onto directions in which two clusters could stand apart: its
-principal axes; the axes along which it is widest against the other clusters; and those along which
-its tails are lightest and heaviest (the fourth-order blind identification of Cardoso, 1989). The
-best cuts of these projections are settled by EM with two components among the component's own
-points, and the evidence says what they gain.
+The points of a component are projected onto directions along which two clusters may be separated:
+its principal axes; the axes along which it is widest relative to the other clusters; and those
+along which its tails are lightest and heaviest (fourth-order blind identification, Cardoso 1989).
+The best cuts of these projections are refined by EM with two components on the component's own
+points, and scored by the change in evidence.
 """
 
 import math
@@ -21,13 +21,13 @@ from coterie.mixtures.shared_fit import Cloud, SharedFit, entropy, mixture_of
 FEWEST = 4  # points in a half
 PRINCIPAL, WIDEST, TAILS = 6, 3, 2
 CUTS = 2
-# Of the projection's variance: a few equal values are no cluster.
+# Added, relative to the projection's variance, so that a few equal values are not a cluster.
 NARROW = 1e-3
 FLAT = 1e-8
 
 
 class Cut(NamedTuple):
-    """A component in two: the gain in log-evidence, its own points (n,), their shares (2, n)."""
+    """A component cut in two: the gain in log-evidence, its points (n,), their shares (2, n)."""
 
     gain: float
     component: int
@@ -36,7 +36,7 @@ class Cut(NamedTuple):
 
 
 def best_cuts(cloud: Cloud, fit: SharedFit, *, steps: int = 6) -> list[Cut]:
-    """The best cut of each component that has one, the most gainful first."""
+    """The best cut of each component that can be cut, sorted by decreasing gain."""
     frame = with_reach(cloud.frame, fit.parts)
     labels = fit.responsibilities.argmax(0)
     cuts = []
@@ -54,7 +54,9 @@ def with_cuts(fit: SharedFit, cuts: list[Cut]) -> Array:
     second = []
     for cut in cuts:
         whole = responsibilities[cut.component]
-        share = np.full(len(whole), 0.5)  # points of others are shared alike until the next E-step
+        share = np.full(
+            len(whole), 0.5
+        )  # points of other components are split equally until the next E-step
         share[cut.own] = cut.shares[0]
         second.append(whole * (1 - share))
         responsibilities[cut.component] = whole * share
@@ -64,16 +66,17 @@ def with_cuts(fit: SharedFit, cuts: list[Cut]) -> Array:
 def _settled(
     cloud: Cloud, fit: SharedFit, frame: Frame, component: int, own: NDArray[np.intp], steps: int
 ) -> list[Cut]:
-    """The best cut of one component, given its own points (n,); none where all halves vanish.
+    """The best cut of one component, given its points (n,); none if every cut loses a half.
 
-    The common covariance follows the halves: that of a component which stands for two is too wide.
+    The common covariance is updated with the halves, because one component that covers two clusters
+    makes it too wide.
     """
     points, rows = cloud.points[own], cloud.rows[:, own]
     d, k = points.shape[1], fit.n_clusters
     others = fit.parts.take(np.delete(np.arange(k), component))
     whole = moments(rows, np.ones((1, len(own))), d)
     before = _evidence(others, whole, fit.strength, frame)
-    # One more component has more names to get, and takes its weight from the same whole.
+    # The change in the evidence of the weights from k to k + 1 components.
     before -= math.log(k * (k + 1)) - math.log(frame.n_points + k)
     found = []
     for side in _sides(points - whole.mean[0], fit.base.covariance):
@@ -94,7 +97,7 @@ def _together(some: Moments, others: Moments) -> Moments:
 
 
 def _evidence(others: Moments, parts: Moments, strength: float, frame: Frame) -> float:
-    """Log-evidence of all components, as far as it depends on some parts of one."""
+    """Log-evidence of all components, up to terms that do not depend on the given parts."""
     everything = _together(others, parts)
     base = common(everything, frame)
     evidence = log_evidence(everything, base.covariance, strength, frame).sum() - base.cost
@@ -128,7 +131,7 @@ def _sides(centred: Array, base: Array) -> list[NDArray[np.bool_]]:
 
 
 def _directions(centred: Array, base: Array) -> Array:
-    """Directions (D, M) in which points (n, D) could fall in two."""
+    """Directions (D, M) along which points (n, D) may form two clusters."""
     covariance = centred.T @ centred / len(centred)
     variance, axes = np.linalg.eigh(covariance)
     whitening = np.linalg.inv(np.linalg.cholesky(base))

@@ -1,10 +1,10 @@
-"""Covariances that borrow strength from each other.
+"""Covariances with a common prior, estimated jointly for all clusters.
 
-A cluster of few points in many columns cannot tell its own covariance. Here the covariances of a
-mixture are draws from an inverse-Wishart around a common one, the base, times a volume of each
-cluster's own, as if each cluster had `strength` imaginary points of it. Small strengths leave every
-cluster its own covariance; an infinite one makes all of one shape (tied but for the volume, which
-is the one difference that few points can tell). The base is full, and shrunk towards its diagonal.
+A cluster of few points in many columns does not determine its own covariance. Here the covariances
+of a mixture are draws from an inverse-Wishart around a common one, the base, times a volume for
+each cluster; the prior counts as `strength` pseudo-points per cluster. With a small strength every
+cluster has its own covariance; an infinite one gives all the same shape (tied up to the volume, the
+one difference that few points can determine). The base is full, and shrunk towards its diagonal.
 
 Given responsibilities, the evidence of the points of a cluster has a closed form: the normaliser of
 the inverse-Wishart posterior over that of its prior (Bishop, Pattern Recognition and Machine
@@ -23,21 +23,21 @@ from scipy.special import multigammaln
 from coterie.mixtures.gaussians import LOG_TWO_PI, Array, Moments
 
 STRENGTHS = (1.0, 4.0, 16.0, 64.0, 256.0, math.inf)
-# Of a column's variance: what is narrower is a rounded value, not a cluster.
+# Relative to a column's variance: anything narrower is a rounded value, not a cluster.
 FLOOR = 1e-4
-# Means spread by at least this share of the total covariance: with less, a further cluster would
-# cost too little in many columns, and noise would be divided.
+# The prior covariance of the means is at least this share of the total covariance: with less, an
+# additional cluster would cost too little in many columns, and noise would be divided.
 LEAST_REACH = 0.2
 
 
-# Log volumes of clusters (a factor of the variance) spread by this around zero.
+# The prior standard deviation, around zero, of clusters' log volumes (a factor of the variance).
 VOLUME_SPREAD = 0.5
 
 
 class Frame(NamedTuple):
     """All points of a set: their centre (D,), covariance (D, D), number, and a variance floor (D,).
 
-    reach: how far the means of clusters spread, as a share of the covariance.
+    reach: the prior covariance of cluster means, as a share of the total covariance.
     """
 
     centre: Array
@@ -48,7 +48,7 @@ class Frame(NamedTuple):
 
 
 class Base(NamedTuple):
-    """The common covariance (D, D), and what its parameters cost in nats."""
+    """The common covariance (D, D), and the penalty for its parameters in nats."""
 
     covariance: Array
     cost: float
@@ -64,7 +64,7 @@ def frame_of(points: Array) -> Frame:
 
 
 def with_reach(frame: Frame, parts: Moments) -> Frame:
-    """The frame with the reach that fits the means of K clusters; one cluster is at the centre."""
+    """The frame with the reach estimated from the means of K clusters; the minimum for K = 1."""
     k, d = parts.mean.shape
     if k == 1:
         return frame._replace(reach=LEAST_REACH)
@@ -76,13 +76,14 @@ def with_reach(frame: Frame, parts: Moments) -> Frame:
 def common(parts: Moments, frame: Frame) -> Base:
     """The common covariance of K clusters: pooled within them, shrunk towards its diagonal.
 
-    Its cost is what the evidence of an inverse-Wishart around the diagonal is below the likelihood.
+    Its cost is the log-likelihood minus the log-evidence of an inverse-Wishart around the diagonal,
+    plus a BIC-style penalty for the diagonal.
     """
     d = parts.mean.shape[1]
     dof = max(frame.n_points - len(parts.mass), 1.0)
     floor = np.diag(frame.floor * dof)
-    alike = (parts.scatter.sum(0) + floor) / dof
-    within = (parts.scatter / _volumes(parts, alike)[:, None, None]).sum(0) + floor
+    pooled = (parts.scatter.sum(0) + floor) / dof
+    within = (parts.scatter / _volumes(parts, pooled)[:, None, None]).sum(0) + floor
     diagonal = np.diag(np.diagonal(within)) / dof
     strength = float(d)
     covariance = (within + strength * diagonal) / (dof + strength)
@@ -108,8 +109,8 @@ def covariances(parts: Moments, base: Array, strength: float, floor: Array) -> A
 def log_evidence(parts: Moments, base: Array, strength: float, frame: Frame) -> Array:
     """Log-evidence (K,) of the points of each cluster, its mean and covariance integrated out.
 
-    The mean is normal around the centre, with the reach's share of the total covariance. It is
-    integrated out at the covariance's posterior mean, the covariance exactly.
+    The prior of the mean is normal around the centre, with covariance reach times the total. The
+    mean is integrated out at the posterior mean of the covariance, the covariance exactly.
     """
     d = parts.mean.shape[1]
     mass = np.maximum(parts.mass, 1.0)
@@ -133,7 +134,7 @@ def log_evidence(parts: Moments, base: Array, strength: float, frame: Frame) -> 
 
 
 def _volumes(parts: Moments, base: Array) -> Array:
-    """The most probable volumes (K,) of clusters against the common covariance, one step."""
+    """The most probable volumes (K,) of clusters relative to the common covariance, in one step."""
     d = base.shape[0]
     squares = np.einsum("kab,ab->k", parts.scatter, np.linalg.inv(base))
     imaginary = 2 / VOLUME_SPREAD**2
@@ -142,9 +143,9 @@ def _volumes(parts: Moments, base: Array) -> Array:
 
 
 def _wishart_evidence(scatter: Array, dof: Array, base: Array, strength: float) -> Array:
-    """Log-density of K scatters (K, D, D) of dof (K,), the covariance inverse-Wishart around base.
+    """Log-density of K scatters (K, D, D) with dof (K,) under an inverse-Wishart prior.
 
-    The prior's mean is the base.
+    The mean of the prior is the base.
     """
     d = scatter.shape[-1]
     before = strength + d + 1
@@ -161,7 +162,7 @@ def _wishart_evidence(scatter: Array, dof: Array, base: Array, strength: float) 
 
 
 def _tied_evidence(scatter: Array, dof: Array, base: Array) -> Array:
-    """The same where the covariance is the base itself."""
+    """The same if the covariance equals the base."""
     squares = np.einsum("kab,ab->k", scatter, np.linalg.inv(base))
     evidence: Array = -0.5 * (dof * (_log_det(base) + scatter.shape[-1] * LOG_TWO_PI) + squares)
     return evidence

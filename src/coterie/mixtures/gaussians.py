@@ -1,7 +1,7 @@
 """EM for mixtures of Gaussians with any covariance matrices, for one set, in NumPy.
 
-The log-density of a Gaussian is linear in the products (1, x, x x^T) of a point. Formed once, they
-turn both steps of EM into one matrix product each, whatever the covariances look like.
+The log-density of a Gaussian is linear in the products (1, x, x x^T) of a point. Once these are
+computed, both steps of EM are one matrix product each, for any covariances.
 
 Shapes: N points in D columns, K components; F = 1 + D + D (D + 1) / 2 products.
 """
@@ -32,7 +32,7 @@ class FullMixture(NamedTuple):
         return len(self.log_weight)
 
     def take(self, components: list[int] | NDArray[np.intp]) -> "FullMixture":
-        """Some of the components; the weights are left as they are."""
+        """Some of the components; the weights are not renormalised."""
         return FullMixture(*(part[components] for part in self))
 
 
@@ -49,7 +49,7 @@ class Moments(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """What a mixture says of points: responsibilities (K, N), log-likelihood (N,)."""
+    """The result of an E-step: responsibilities (K, N), log-likelihood (N,)."""
 
     responsibilities: Array
     log_likelihood: Array
@@ -79,7 +79,7 @@ def moments(rows: Array, responsibilities: Array, d: int) -> Moments:
 
 
 def moments_of_sums(sums: Array, d: int) -> Moments:
-    """The moments behind weighted sums of products (K, F)."""
+    """The moments computed from weighted sums of products (K, F)."""
     mass = np.maximum(sums[:, 0], LEAST_MASS)
     mean = sums[:, 1 : 1 + d] / mass[:, None]
     first, second = upper_pairs(d)
@@ -102,14 +102,14 @@ def log_joint(rows: Array, mixture: FullMixture) -> Array:
     form[:, 0] = mixture.log_weight + log_det - 0.5 * (slope * mixture.mean).sum(1)
     form[:, 0] -= 0.5 * d * LOG_TWO_PI
     form[:, 1 : 1 + d] = slope
-    # Off the diagonal every product stands for two entries of the matrix.
+    # Off the diagonal every product represents two entries of the matrix.
     form[:, 1 + d :] = precision[:, first, second] * np.where(first == second, -0.5, -1.0)
     joint: Array = form @ rows
     return joint
 
 
 def expectation(joint: Array) -> Expectation:
-    """The E-step from log_joint (K, N), whose memory is used again."""
+    """The E-step from log_joint (K, N), which is overwritten."""
     largest = joint.max(0)
     joint -= largest
     share = np.exp(joint, out=joint)

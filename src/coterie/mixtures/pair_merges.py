@@ -1,8 +1,8 @@
-"""The cheapest way to have one component less, for mixtures of any covariances.
+"""The cheapest way to remove one component from a mixture with any covariances.
 
-What merging two components costs in evidence has a closed form: their moments add up, and so do
-their responsibilities. What dropping one costs is known up to the moments of those that inherit its
-points, and is taken as if these stayed as they are.
+The change in evidence when two components are merged has a closed form: their moments and their
+responsibilities add up. The change when one is dropped also depends on the moments of the
+components that take over its points; it is approximated as if these stayed the same.
 """
 
 import math
@@ -20,7 +20,7 @@ LEAST_LEFT = 1e-12
 
 
 class Merges(NamedTuple):
-    """All pairs (P,) of components, and the change in evidence (P,) if they were one."""
+    """All pairs (P,) of components, and the change in evidence (P,) if they are merged."""
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
@@ -28,7 +28,7 @@ class Merges(NamedTuple):
 
 
 def merges(cloud: Cloud, fit: SharedFit) -> Merges:
-    """What merging each pair of components would change."""
+    """The change in evidence for merging each pair of components."""
     frame, parts = with_reach(cloud.frame, fit.parts), fit.parts
     first, second = np.triu_indices(fit.n_clusters, 1)
     joint = joined(parts.take(first), parts.take(second))
@@ -42,7 +42,7 @@ def merges(cloud: Cloud, fit: SharedFit) -> Merges:
 
 
 def joined(one: Moments, other: Moments) -> Moments:
-    """The moments of the points of two components together, for each of P pairs."""
+    """The moments of the union of two components, for each of P pairs."""
     mass = one.mass + other.mass
     share = (one.mass / mass)[:, None]
     apart = one.mean - other.mean
@@ -52,7 +52,7 @@ def joined(one: Moments, other: Moments) -> Moments:
 
 
 def drop_gains(fit: SharedFit) -> Array:
-    """About how the evidence changes when a component is dropped: (K,)."""
+    """The approximate change in evidence if each component is dropped: (K,)."""
     r, d = fit.responsibilities, fit.parts.mean.shape[1]
     left = np.log(np.maximum(1 - r, LEAST_LEFT)).sum(1)
     share = np.minimum(np.exp(fit.mixture.log_weight), 1 - LEAST_LEFT)
@@ -62,13 +62,13 @@ def drop_gains(fit: SharedFit) -> Array:
 
 
 def with_one_less(cloud: Cloud, fit: SharedFit, *, steps: int) -> SharedFit:
-    """The fit without its most dispensable component, after some EM steps."""
+    """The fit with one component less, by the best merge or drop, after some EM steps."""
     pairs, drops = merges(cloud, fit), drop_gains(fit)
-    pair, victim = int(pairs.gain.argmax()), int(drops.argmax())
-    if pairs.gain[pair] >= drops[victim]:
+    pair, component = int(pairs.gain.argmax()), int(drops.argmax())
+    if pairs.gain[pair] >= drops[component]:
         responsibilities = _merged(fit, int(pairs.first[pair]), int(pairs.second[pair]))
     else:
-        responsibilities = _dropped(cloud, fit, victim)
+        responsibilities = _dropped(cloud, fit, component)
     return fit_from(cloud, responsibilities, fit.strength, steps=steps)
 
 
@@ -77,9 +77,9 @@ def _merged(fit: SharedFit, one: int, other: int) -> Array:
     return np.concatenate([np.delete(r, [one, other], 0), (r[one] + r[other])[None]])
 
 
-def _dropped(cloud: Cloud, fit: SharedFit, victim: int) -> Array:
-    left = fit.mixture.take(np.delete(np.arange(fit.n_clusters), victim))
-    return expectation(log_joint(cloud.rows, left)).responsibilities
+def _dropped(cloud: Cloud, fit: SharedFit, component: int) -> Array:
+    rest = fit.mixture.take(np.delete(np.arange(fit.n_clusters), component))
+    return expectation(log_joint(cloud.rows, rest)).responsibilities
 
 
 def _negative_entropy(shares: Array) -> float:

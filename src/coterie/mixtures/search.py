@@ -1,13 +1,14 @@
-"""The mixture arm: Gaussians with full covariances from any first partition, and how many of them.
+"""Search for a mixture of Gaussians with full covariances, and for the number of components.
 
-The partition is settled by EM. Components that stand for two are cut (`mixtures/axis_cuts.py`);
-then one after another is merged or dropped (`mixtures/pair_merges.py`), down a path on which every
-number of clusters is weighed by its evidence (`mixtures/shared_fit.py`). From the best of the path
-single cuts, removals, and a cut with a removal go on as long as they pay: the last moves a
-component from where there are too many to where there are too few.
+The search starts from any partition, which is refined by EM. Components that cover two clusters
+are cut (`mixtures/axis_cuts.py`); then components are merged or dropped one by one
+(`mixtures/pair_merges.py`), and each number of clusters on this path is scored by its evidence
+(`mixtures/shared_fit.py`). From the best fit, single cuts, single removals and pairs of a cut and a
+removal are tried as long as the evidence improves; such a pair moves a component from where there
+are too many to where there are too few.
 
-Up to 10,000 points are meant, the context of a set. Of 1,000 points in 8 columns it takes about 50
-ms on one thread.
+The search is intended for up to 10,000 points, the context of a set. For 1,000 points in 8 columns
+it takes about 50 ms on one thread.
 """
 
 import math
@@ -25,10 +26,10 @@ from coterie.mixtures.shared_fit import Cloud, SharedFit, cloud_of, fit_from, me
 MOST_CLUSTERS = 30
 ROUNDS = 4
 FIRST_STEPS, STEPS, LAST_STEPS = 10, 4, 60
-# In nats: a path this far below its best is left, once it is some components further down.
+# In nats: the path is abandoned this far below its best, FURTHER components below the best number.
 HOPELESS = 60.0
 FURTHER = 3
-# A cut that loses less than this among its own points may pay among all.
+# A cut whose local change in evidence exceeds this may improve the whole fit.
 PROMISING = -5.0
 TRIED = 2
 USUAL_STRENGTH = 16.0
@@ -37,11 +38,11 @@ WORTH_IT = 0.5
 
 @dataclass(frozen=True)
 class MixtureFit:
-    """K Gaussians that explain a set, and how probable each number of clusters is.
+    """A mixture of K Gaussians for a set, and the evidence of each number of clusters.
 
-    mixture: in the units of the points; strength: the imaginary points behind each covariance,
-    infinite where all are equal; responsibilities: (N, K); log_likelihood: of all points;
-    log_evidence: the best of each number of clusters that was tried, by that number.
+    mixture: in the units of the points; strength: the number of pseudo-points of each covariance,
+    infinite if all have one shape; responsibilities: (N, K); log_likelihood: of all points;
+    log_evidence: the best value for each number of clusters that was tried.
     """
 
     mixture: FullMixture
@@ -62,9 +63,9 @@ class MixtureFit:
         return labels
 
     def k_probabilities(self) -> Array:
-        """The probability of each number of clusters, those tried being equally probable before.
+        """The posterior of the number of clusters, with a uniform prior over those tried.
 
-        (K_max + 1,): at index k that of k clusters.
+        (K_max + 1,): the probability of k clusters at index k.
         """
         scores = np.full(max(self.log_evidence) + 1, -np.inf)
         scores[list(self.log_evidence)] = list(self.log_evidence.values())
@@ -75,10 +76,10 @@ class MixtureFit:
 def fit_mixture(
     points: NDArray, labels: NDArray[np.integer], *, at_least: int = 1, at_most: int | None = None
 ) -> MixtureFit:
-    """The mixture of points (N, D) that a search from labels (N,), -1 for none, comes to.
+    """Search for a mixture for points (N, D), starting from labels (N,), -1 for none.
 
-    Only mixtures of at_least to at_most components are answers; without at_most there are up to
-    MOST_CLUSTERS, or as many as the labels have.
+    The result has at_least to at_most components; by default at_most is MOST_CLUSTERS, or the
+    number of clusters in the labels if that is larger.
     """
     if not len(points) == len(labels) > 0:
         raise ValueError(f"{len(points)} points, {len(labels)} labels")
@@ -92,7 +93,7 @@ def fit_mixture(
     tried = _Tried(cloud, at_least, limit)
     tried.search(start)
     best = tried.best()
-    # Once more, so that the labels are those that the mixture gives to the same points later.
+    # A final E-step, so that the labels equal those predicted later for the same points.
     found = expectation(log_joint(cloud.rows, best.mixture))
     n_points, d = numbers.shape
     mixture = FullMixture(
@@ -110,7 +111,7 @@ def fit_mixture(
 
 
 class _Tried:
-    """The best fit of each number of clusters so far, and the moves that look for better ones."""
+    """The best fit so far for each number of clusters, and the moves of the search."""
 
     def __init__(self, cloud: Cloud, at_least: int, at_most: int) -> None:
         self.cloud, self.at_least, self.at_most = cloud, at_least, at_most
@@ -120,7 +121,7 @@ class _Tried:
         return max(self.by_number.values(), key=lambda fit: fit.evidence)
 
     def note(self, fit: SharedFit) -> SharedFit:
-        """Remember a fit of an allowed number of clusters, if it is the best of that number."""
+        """Store a fit with an allowed number of clusters, if it is the best for that number."""
         k = fit.n_clusters
         if self.at_least <= k <= self.at_most and (
             k not in self.by_number or fit.evidence > self.by_number[k].evidence
@@ -129,8 +130,8 @@ class _Tried:
         return fit
 
     def search(self, start: Array) -> None:
-        """All moves, from responsibilities (K, N)."""
-        # The strength of a partition such as k-means leaves, all clusters alike, may mislead.
+        """Run all moves from responsibilities (K, N)."""
+        # The strength estimated from clusters of equal shape, as of k-means, may be misleading.
         strengths = {weighed(self.cloud, start, -math.inf).strength, USUAL_STRENGTH}
         fits = [self._after(start, strength, FIRST_STEPS) for strength in sorted(strengths)]
         fit = max(fits, key=lambda each: each.evidence)
@@ -158,7 +159,7 @@ class _Tried:
         return fit
 
     def cut_what_must(self, fit: SharedFit) -> SharedFit:
-        """At least at_least components: half of what is missing at a time, the most gainful."""
+        """Cut until there are at_least components, half of the missing ones at a time."""
         while (missing := self.at_least - fit.n_clusters) > 0:
             cuts = best_cuts(self.cloud, fit)[: (missing + 1) // 2]
             if not cuts:

@@ -1,8 +1,8 @@
-"""A mixture with covariances of one strength, fitted by EM and weighed by its evidence.
+"""A mixture with covariances of one strength, fitted by EM and scored by its evidence.
 
 The evidence is the variational one (Bishop, Pattern Recognition and Machine Learning, 10.2.2): with
-responsibilities q it bounds the log-probability of the points from below, parameters integrated
-out. BIC charges every covariance in full, however much the clusters have in common, and sees too
+responsibilities q it is a lower bound on the log-probability of the points, parameters integrated
+out. BIC penalises every covariance in full, however similar the clusters are, and so chooses too
 few clusters in many columns.
 
 Shapes: N points in D columns, K components, F products, as in `mixtures/gaussians.py`.
@@ -35,12 +35,12 @@ from coterie.mixtures.gaussians import (
     products,
 )
 
-# In nats of all points together: EM that gains less in a step has arrived.
+# In nats, summed over all points: EM has converged if a step gains less.
 ARRIVED = 0.05
 
 
 class Cloud(NamedTuple):
-    """The points of one set as EM wants them: (N, D), their products (F, N), their frame."""
+    """The points of one set prepared for EM: (N, D), their products (F, N), their frame."""
 
     points: Array
     rows: Array
@@ -48,10 +48,10 @@ class Cloud(NamedTuple):
 
 
 class SharedFit(NamedTuple):
-    """A mixture, what it says of the points, and its evidence.
+    """A mixture, its responsibilities for the points, and its evidence.
 
     responsibilities: (K, N); log_likelihood: of all points; parts: the moments under the
-    responsibilities; strength: which of STRENGTHS has the largest evidence.
+    responsibilities; strength: the value in STRENGTHS with the largest evidence.
     """
 
     mixture: FullMixture
@@ -82,7 +82,7 @@ def members(labels: NDArray[np.integer]) -> Array:
 
 
 def fit_from(cloud: Cloud, responsibilities: Array, strength: float, *, steps: int) -> SharedFit:
-    """EM from responsibilities (K, N), and the strength of the largest evidence where it ends."""
+    """EM from responsibilities (K, N), then the choice of the strength by the evidence."""
     before = -math.inf
     for _ in range(steps):
         parts = moments(cloud.rows, responsibilities, cloud.points.shape[1])
@@ -97,7 +97,7 @@ def fit_from(cloud: Cloud, responsibilities: Array, strength: float, *, steps: i
 
 
 def weighed(cloud: Cloud, responsibilities: Array, log_likelihood: float) -> SharedFit:
-    """The fit of responsibilities (K, N), with the strength of the largest evidence."""
+    """The fit for responsibilities (K, N), with the strength of the largest evidence."""
     parts = moments(cloud.rows, responsibilities, cloud.points.shape[1])
     base = common(parts, cloud.frame)
     frame = with_reach(cloud.frame, parts)
@@ -111,20 +111,20 @@ def weighed(cloud: Cloud, responsibilities: Array, log_likelihood: float) -> Sha
 
 
 def mixture_of(parts: Moments, base: Base, strength: float, frame: Frame) -> FullMixture:
-    """The M-step: the mixture behind the moments of K components."""
+    """The M-step: the mixture with the given moments of K components."""
     own = covariances(parts, base.covariance, strength, frame.floor)
     return FullMixture(np.log(parts.mass / parts.mass.sum()), parts.mean, own)
 
 
 def weight_evidence(mass: Array) -> float:
-    """Log-evidence of cluster sizes (K,), weights uniform on the simplex.
+    """Log-evidence of cluster sizes (K,) under weights uniform on the simplex.
 
-    Components have no names, so each partition is there K! times.
+    Components are exchangeable, so each partition counts K! times.
     """
     k = len(mass)
     return float(gammaln(k) - gammaln(mass.sum() + k) + gammaln(mass + 1).sum() + gammaln(k + 1))
 
 
 def entropy(responsibilities: Array) -> float:
-    """In nats, of all points together: (K, N)."""
+    """The entropy of responsibilities (K, N) in nats, summed over all points."""
     return -float(xlogy(responsibilities, responsibilities).sum())

@@ -6,7 +6,11 @@ from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.data.priors.universal import Universal
 from coterie.data.priors.warped import WarpedGaussians
 from coterie.training.recipe import Recipe, TrainingConfig
-from coterie.training.universal import AMCP_UNIVERSAL, AMCP_UNIVERSAL_SMALL
+from coterie.training.universal import (
+    AMCP_UNIVERSAL,
+    AMCP_UNIVERSAL_SMALL,
+    AMCP_UNIVERSAL_TABLES,
+)
 
 DAC_MOG2D = Recipe(
     name="dac-mog2d",
@@ -98,6 +102,7 @@ PRESETS: dict[str, Recipe] = {
         AMCP_WARPED2D,
         AMCP_UNIVERSAL,
         AMCP_UNIVERSAL_SMALL,
+        AMCP_UNIVERSAL_TABLES,
         AMCP_TUNED,
     )
 }

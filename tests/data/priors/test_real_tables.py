@@ -94,7 +94,7 @@ def test_no_validation_table_of_the_real_file_is_loaded():
 
 
 def test_a_folder_without_the_file_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="COTERIE_DATA must name the folder"):
+    with pytest.raises(FileNotFoundError, match="set COTERIE_DATA to the folder"):
         training_tables(tmp_path, 0.3)
 
 

@@ -79,7 +79,7 @@ rows = arrays(
 def test_there_are_as_many_clusters_as_asked_for_while_rows_differ(points, k, min_size):
     rule, distinct = one_cluster(points.shape[1]), len(np.unique(points, axis=0))
     if k > distinct:
-        with pytest.raises(ValueError, match=f"only {distinct} differ"):
+        with pytest.raises(ValueError, match=f"only {distinct} are distinct"):
             with_cuts(rule, points, k, min_size=min_size)
         return
     divided = with_cuts(rule, points, k, min_size=min_size)

@@ -1,4 +1,4 @@
-"""Several priors in one batch, each with a fixed share of its sets."""
+"""A blend of two priors, each with a fixed share of every batch."""
 
 from dataclasses import dataclass, field, replace
 
@@ -12,10 +12,10 @@ from coterie.data.priors.universal import Universal
 
 @dataclass(frozen=True)
 class Blend:
-    """Shapes and mixtures of every kind beside tables as people bring them.
+    """The sets of the universal prior together with realistic tables.
 
-    tables_share: of the sets of a batch, rounded. Unlike the families of `Universal`, of which all
-    are drawn for every set, each part draws its own sets alone.
+    tables_share: the share of tables in a batch, rounded. `Universal` draws every family for every
+    set and keeps one; here each part draws only its own sets.
     """
 
     universal: Universal = field(default_factory=Universal)
@@ -30,17 +30,17 @@ class Blend:
 
     @property
     def n_max(self) -> int:
-        """The most points of a set."""
+        """The largest number of points in a set."""
         return self.universal.n_max
 
     @property
     def k_max(self) -> int:
-        """The most clusters of a set."""
+        """The largest number of clusters in a set."""
         return self.universal.k_max
 
     @property
     def columns(self) -> int:
-        """The width of the sets."""
+        """The number of columns of the sets."""
         return self.universal.columns
 
     def sample(self, n_sets: int, generator: Generator) -> SetBatch:
@@ -48,7 +48,7 @@ class Blend:
         return concatenated([prior.sample(n, generator) for prior, n in self._parts(n_sets) if n])
 
     def sample_tables(self, n_sets: int, generator: Generator) -> SetBatch:
-        """The same sets as tables, their columns standardised, as wide as the widest may be."""
+        """The same sets as tables with standardised columns, padded to the widest of them."""
         drawn = [prior.sample_tables(n, generator) for prior, n in self._parts(n_sets) if n]
         widest = max(batch.points.shape[2] for batch in drawn)
         return concatenated(

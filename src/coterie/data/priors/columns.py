@@ -1,9 +1,9 @@
-"""What the columns of real tables are: skewed, heavy-tailed, bounded, counts, codes and answers.
+"""Realistic columns of tables: skewed, heavy-tailed, bounded, counts, codes and grades.
 
-Every kind is a monotone map of a standardised column, so the order of its values stays; rounding
-and bounds lose some of it. The shares follow what 78 real tables show: the median table has a
-skewness of 0.7 in its median column and 1.8 in its most skewed tenth, every fourth consists of
-whole numbers by two fifths, every tenth has columns of a few values.
+Every kind is a monotone map of a standardised column, so the order of the values is preserved,
+except where rounding and bounds create ties. The shares follow the statistics of 78 real tables:
+the median table has a skewness of 0.7 in its median column and 1.8 in its most skewed tenth, in
+every fourth two fifths of the columns are integers, every tenth has columns of a few values.
 """
 
 from collections.abc import Callable
@@ -17,9 +17,9 @@ from coterie.data.priors.draws import Draws
 
 
 class Kind(NamedTuple):
-    """A kind of column: how often, and its values (B, N, D) for a standardised column.
+    """A kind of column: its share, and the map from standardised columns (B, N, D) to its values.
 
-    The map also gets an amount (B, 1, D), uniform in [0, 1): how skewed, how coarse, how rare.
+    The map also takes an amount (B, 1, D) in [0, 1], the degree of skewness, coarseness or rarity.
     """
 
     share: float
@@ -32,40 +32,40 @@ def plain(x: Tensor, amount: Tensor) -> Tensor:
 
 
 def skewed(x: Tensor, amount: Tensor) -> Tensor:
-    """Near a lognormal."""
+    """Close to lognormal."""
     bend = 0.2 + amount
     return (bend * x.clamp(-6, 6)).expm1() / bend
 
 
 def heavy(x: Tensor, amount: Tensor) -> Tensor:
-    """Tails that are longer than a normal's on both sides."""
+    """Heavier tails than a normal distribution on both sides."""
     bend = 0.3 + 0.6 * amount
     return (bend * x.clamp(-6, 6)).sinh() / bend
 
 
 def bounded(x: Tensor, amount: Tensor) -> Tensor:
-    """Between two bounds, as a share or a mark; many values are near them."""
+    """Between two bounds, as a proportion or an exam mark; many values are close to them."""
     return (x * (0.5 + 1.5 * amount)).tanh()
 
 
 def floored(x: Tensor, amount: Tensor) -> Tensor:
-    """Nothing below a floor that many rows share, as what is too little to be measured."""
+    """Clipped at a floor that many rows share, as at a detection limit."""
     return torch.maximum(x, 1.5 * amount - 1.5)
 
 
 def rounded(x: Tensor, amount: Tensor) -> Tensor:
-    """In steps, as whole numbers or a coarse instrument."""
+    """Rounded to steps, as integers or the readings of a coarse instrument."""
     step = 0.05 * (2.5 * amount).exp()
     return (x / step).round() * step
 
 
 def counts(x: Tensor, amount: Tensor) -> Tensor:
-    """How many: mostly few, zero often, seldom many."""
+    """Counts: mostly small, often zero, rarely large."""
     return (3 * amount + (0.3 + 0.6 * amount) * x.clamp(-6, 6)).exp().floor()
 
 
 def graded(x: Tensor, amount: Tensor) -> Tensor:
-    """One of a few values, as an answer on a scale."""
+    """One of a few ordered values, as on a rating scale."""
     step = 0.5 + 0.7 * amount
     return (x / step).round().clamp(-2, 2)
 
@@ -89,13 +89,13 @@ KINDS = (
 
 
 def as_real_columns(points: Tensor, draws: Draws) -> Tensor:
-    """Standardised columns (B, N, D) as a table has them: mostly of one kind, some of others."""
+    """Map standardised columns (B, N, D) to realistic ones: mostly one kind, some of others."""
     n_sets, _, columns = points.shape
     main = _kinds(n_sets, 1, draws)
     other = _kinds(n_sets, columns, draws)
     mixed = draws.chance(0.5, n_sets, 1, 1) & draws.chance(0.5, n_sets, 1, columns)
     kind = torch.where(mixed, other, main)
-    # Columns of one table are alike: the amount differs about that of the table.
+    # Columns of one table are similar: their amounts vary around that of the table.
     amount = draws.uniform(0, 1, n_sets, 1, 1) + 0.15 * draws.normal(n_sets, 1, columns)
     amount = amount.clamp(0, 1)
     mirrored = draws.chance(0.15, n_sets, 1, columns)
@@ -107,10 +107,10 @@ def as_real_columns(points: Tensor, draws: Draws) -> Tensor:
 
 
 def _kinds(n_sets: int, columns: int, draws: Draws) -> Tensor:
-    """Numbers of KINDS, in proportion to their shares: (B, 1, columns)."""
+    """Indices into KINDS, drawn in proportion to their shares: (B, 1, columns)."""
     ends = list(accumulate(kind.share for kind in KINDS))
     ticket = ends[-1] * draws.uniform(0, 1, n_sets, 1, columns)
     kind = torch.zeros_like(ticket)
-    for end in ends[:-1]:  # numbers, not a tensor: a recorded step cannot copy one to the device
+    for end in ends[:-1]:  # floats, not a tensor: a captured step cannot copy one to the device
         kind = kind + (ticket >= end)
     return kind

@@ -1,4 +1,4 @@
-"""Random numbers of a batch, and the cluster of each point before it has a position."""
+"""Random numbers for a batch, and cluster labels, drawn before the positions."""
 
 import math
 from dataclasses import dataclass
@@ -58,10 +58,11 @@ class Drawn(NamedTuple):
 
 
 def plan_sets(n_sets: int, n_max: int, k_max: int, draws: Draws, *, alone: float = 0.07) -> Plan:
-    """Sizes, numbers of clusters and shares of sets of every kind.
+    """Draw the sizes, the numbers of clusters and the labels of sets.
 
-    Some sets are a single cluster, most have a few, some have up to k_max, with twelve points each
-    or more on average. Shares go from equal to very unequal.
+    Some sets are a single cluster, most have a few, some have up to k_max, with at least twelve
+    points each on average. Cluster shares range from equal to very unequal. alone: the share of
+    sets with a single cluster.
     """
     small = draws.log_uniform(0.05 * n_max, n_max, n_sets)
     n_points = torch.where(

@@ -12,7 +12,7 @@ from coterie.functional.em import Gaussians
 
 
 class Composition(NamedTuple):
-    """The cluster of each point, before it has a position."""
+    """The weights and labels of a mixture, drawn before the positions."""
 
     log_weight: Tensor  # (B, K), -inf for the clusters a set does not have
     labels: Tensor  # (B, N), -1 for padding
@@ -33,8 +33,8 @@ def compose(
 
     n ~ Unif(0.3 n_max, n_max), k - 1 ~ Binomial(k_max - 1, 1/2), pi ~ Dir(alpha), y_i ~ Cat(pi).
     The paper leaves the concentration alpha open; 1 reproduces its oracle log-likelihoods.
-    Every set has its own n inside a tensor of n_max points: static shapes, and the network meets
-    masks in training as it will in use. The paper shares one n among the sets of a batch.
+    Every set has its own n inside a tensor of n_max points, so that shapes are static and the
+    network is trained with masks. In the paper all sets of a batch share one n.
     """
     device = generator.device
     sizes = torch.randint(
@@ -44,7 +44,7 @@ def compose(
     coins = torch.rand(n_sets, k_max - 1, generator=generator, device=device) < 0.5
     n_clusters = 1 + coins.sum(1, keepdim=True)
     exists = torch.arange(k_max, device=device) < n_clusters  # (B, K)
-    # A Dirichlet is a vector of gammas over their sum, an integer gamma a sum of exponentials.
+    # A Dirichlet draw is a vector of gammas over their sum; an integer gamma sums exponentials.
     share = torch.empty(n_sets, k_max, concentration, device=device)
     share = share.exponential_(generator=generator).sum(-1)
     log_weight = torch.where(exists, share.log(), -torch.inf).log_softmax(1)
@@ -56,7 +56,7 @@ def compose(
 
 
 def of_cluster(values: Tensor, labels: Tensor) -> Tensor:
-    """Each point's share of what its cluster has: (B, K, D), (B, N) -> (B, N, D)."""
+    """The value of each point's cluster: (B, K, D), (B, N) -> (B, N, D)."""
     index = labels.clamp_min(0)[..., None].expand(-1, -1, values.shape[-1])
     return values.gather(1, index)
 
@@ -77,7 +77,7 @@ class MixtureOfGaussians:
         return self.draw(n_sets, generator).batch
 
     def draw(self, n_sets: int, generator: Generator) -> MixtureDraw:
-        """A batch of labelled sets and the parameters behind them."""
+        """A batch of labelled sets and the parameters they were drawn from."""
         log_weight, labels, mask = compose(n_sets, self.n_max, self.k_max, generator)
         device = generator.device
 

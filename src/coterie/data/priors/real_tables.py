@@ -1,7 +1,7 @@
-"""Episodes of real labelled tables: some rows, columns and classes of one, drawn at random.
+"""Episodes of real labelled tables: random subsets of the rows, columns and classes of a table.
 
-Only tables of the training split are ever read, and of these only those whose classes a method
-that is told k can see: the classes of the others are no clusters.
+Only tables of the training split are read, and of these only those whose classes a method that is
+given k can recover: the classes of the others are not clusters.
 """
 
 import csv
@@ -18,11 +18,11 @@ from torch import Tensor
 from coterie.data.priors.draws import Draws
 
 FILE, INDEX = "real_tables.npz", "real_tables.csv"
-FOLDER = "COTERIE_DATA"  # the variable that names the folder with both
+FOLDER = "COTERIE_DATA"  # the environment variable with the folder of both
 TRAIN = "train"
-MOST_ROWS = 2_000  # of a longer table a sample
+MOST_ROWS = 2_000  # longer tables are sampled
 FEWEST_ROWS = 60
-FEWEST_OF_A_CLASS = 6  # a class that would show fewer rows is left out
+FEWEST_OF_A_CLASS = 6  # classes with fewer rows in an episode are left out
 
 
 class RealTable(NamedTuple):
@@ -43,17 +43,17 @@ class Pool(NamedTuple):
 
 
 class Episodes(NamedTuple):
-    """Some of the rows and columns of tables: points (B, N, D), labels (B, N), -1 for padding."""
+    """Subsets of rows and columns of tables: points (B, N, D), labels (B, N), -1 for padding."""
 
     points: Tensor
     labels: Tensor
 
 
 def training_tables(folder: Path, least_agreement: float) -> list[RealTable]:
-    """The training tables whose classes are recovered with an ARI above the least, given k."""
+    """The training tables whose classes are recovered, given k, with an ARI above the minimum."""
     if not (folder / FILE).is_file():
-        raise ValueError(
-            f"no file {folder / FILE}; the variable {FOLDER} must name the folder that holds it"
+        raise FileNotFoundError(
+            f"no file {folder / FILE}; set {FOLDER} to the folder that contains it"
         )
     with (folder / INDEX).open(newline="") as index, np.load(folder / FILE) as file:
         return [
@@ -65,7 +65,7 @@ def training_tables(folder: Path, least_agreement: float) -> list[RealTable]:
 
 @lru_cache(maxsize=4)
 def load_pool(least_agreement: float, device: torch.device) -> Pool:
-    """All training tables on a device, from the folder that the environment names."""
+    """All training tables on a device, from the folder in COTERIE_DATA."""
     tables = training_tables(Path(os.environ.get(FOLDER, ".")), least_agreement)
     longest = max(len(table.labels) for table in tables)
     widest = max(table.points.shape[1] for table in tables)
@@ -81,7 +81,7 @@ def load_pool(least_agreement: float, device: torch.device) -> Pool:
 
 
 def draw_episodes(pool: Pool, n_sets: int, n_max: int, columns: int, draws: Draws) -> Episodes:
-    """Sets of up to n_max rows and some of the columns and classes of a table each."""
+    """Sets of up to n_max rows, each with some of the columns and classes of one table."""
     table = draws.choice(len(pool.points), n_sets)
     labels = _some_classes(pool.labels[table], pool.n_classes, draws)
     rows, labels = _some_rows(labels, n_max, draws)
@@ -92,20 +92,20 @@ def draw_episodes(pool: Pool, n_sets: int, n_max: int, columns: int, draws: Draw
 
 
 def _some_classes(labels: Tensor, n_classes: int, draws: Draws) -> Tensor:
-    """Two classes or more, in half of the sets all of them: labels (B, M) -> (B, M), else -1."""
+    """Keep two or more classes, in half of the sets all: labels (B, M), -1 for the others."""
     n_sets = len(labels)
     present = torch.zeros(n_sets, n_classes + 1, device=labels.device)
     present = present.scatter(1, torch.where(labels < 0, n_classes, labels), 1.0)[:, :n_classes]
     n_present = present.sum(1, keepdim=True)
     fewer = (2 + draws.uniform(0, 1, n_sets, 1) * (n_present - 1)).floor()
     wanted = torch.where(draws.chance(0.5, n_sets, 1), n_present, fewer)
-    ticket = draws.uniform(0, 1, n_sets, n_classes) + 2 * (1 - present)  # first those present
+    ticket = draws.uniform(0, 1, n_sets, n_classes) + 2 * (1 - present)  # those present first
     kept = ticket.argsort(1).argsort(1) < wanted  # (B, K)
     return torch.where(kept.gather(1, labels.clamp_min(0)) & (labels >= 0), labels, -1)
 
 
 def _some_rows(labels: Tensor, n_max: int, draws: Draws) -> tuple[Tensor, Tensor]:
-    """Rows (B, n_max) in random order, and their labels (B, n_max), -1 beyond those wanted."""
+    """Rows (B, n_max) in random order, and their labels (B, n_max), -1 for unused rows."""
     n_sets = len(labels)
     key = torch.where(labels >= 0, draws.uniform(0, 1, *labels.shape), 2.0)
     rows = key.argsort(1)[:, :n_max]
@@ -120,7 +120,7 @@ def _some_rows(labels: Tensor, n_max: int, draws: Draws) -> tuple[Tensor, Tensor
 
 
 def _without_tiny_classes(labels: Tensor, n_classes: int) -> Tensor:
-    """Labels (B, N) with -1 for the rows of classes that show hardly any."""
+    """Labels (B, N) with -1 for the rows of very small classes."""
     size = torch.zeros(len(labels), n_classes + 1, device=labels.device)
     number = torch.where(labels < 0, n_classes, labels)
     size = size.scatter_add(1, number, torch.ones_like(labels, dtype=size.dtype))
@@ -128,7 +128,7 @@ def _without_tiny_classes(labels: Tensor, n_classes: int) -> Tensor:
 
 
 def _some_columns(n_columns: Tensor, widest: int, most: int, draws: Draws) -> tuple[Tensor, Tensor]:
-    """Columns (B, most) of tables with n_columns (B,), and which of them are taken (B, most)."""
+    """Columns (B, most) of tables with n_columns (B,), and which of them are used (B, most)."""
     n_sets = len(n_columns)
     there = torch.arange(widest, device=n_columns.device) < n_columns[:, None]
     key = torch.where(there, draws.uniform(0, 1, n_sets, widest), 2.0)

@@ -1,7 +1,8 @@
-"""Whether the clusters of a set can be found at all, by a method that is told them to begin with.
+"""Check whether the clusters of a set are recoverable, by k-means started at the true clusters.
 
-A set that even this method loses teaches a network to guess. k-means is started at the true
-clusters, in the directions in which these are round on average, and must not drift away from them.
+A set whose clusters even this method does not recover would train a network to guess. The points
+are transformed so that the average cluster covariance is spherical, and k-means must not drift away
+from the true clusters.
 """
 
 import torch
@@ -13,17 +14,17 @@ from coterie.functional.partitions import one_hot
 from coterie.functional.reduce import masked_mean
 
 STEPS = 4
-ROWS_AN_AXIS = 12  # of fewer rows a set shows fewer axes: any labels look apart in as many as rows
-LEAST_SPREAD = 0.1  # of the deviation along the first axis: less is as good as nothing
+ROWS_AN_AXIS = 12  # limits the axes of small sets: with as many axes as rows any labels separate
+LEAST_SPREAD = 0.1  # relative to the deviation along the first axis; smaller ones are negligible
 
 
 def pick_recovered(agreement: Tensor, n_sets: int, least: float) -> Tensor:
-    """The numbers (n_sets,) of the first candidates whose agreement (M,) is enough, then others."""
+    """Indices (n_sets,) of the first candidates with sufficient agreement (M,), then of others."""
     return torch.argsort((agreement < least).to(torch.uint8), stable=True)[:n_sets]
 
 
 def recovered(batch: SetBatch, k_max: int) -> Tensor:
-    """The ARI (B,) between the true clusters and those of k-means that starts from them.
+    """The ARI (B,) between the true clusters and those of k-means started from them.
 
     The sets lie along principal axes (`onto_principal_axes`). One cluster is always recovered.
     """
@@ -45,9 +46,9 @@ def recovered(batch: SetBatch, k_max: int) -> Tensor:
 
 
 def agreement(first: Tensor, second: Tensor) -> Tensor:
-    """The adjusted Rand index (B,) of memberships (B, N, K), rows of padding zero.
+    """The adjusted Rand index (B,) of memberships (B, N, K), whose padding rows are zero.
 
-    1 where both are a single cluster.
+    It is 1 if both partitions are a single cluster.
     """
 
     def pairs(count: Tensor) -> Tensor:
@@ -61,7 +62,7 @@ def agreement(first: Tensor, second: Tensor) -> Tensor:
 
 
 def _round_clusters(points: Tensor, known: Tensor, truth: Tensor) -> Tensor:
-    """Points (B, N, D) in directions and units in which the mean covariance of clusters is one."""
+    """Points (B, N, D) whitened so that the mean covariance of the clusters is the identity."""
     n_rows = known.sum(1)[:, None, None]
     seen = torch.arange(points.shape[-1], device=points.device) < n_rows / ROWS_AN_AXIS
     points = torch.where(known[..., None] & seen, points, 0.0)

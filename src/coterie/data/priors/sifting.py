@@ -1,4 +1,4 @@
-"""Sets whose points are chosen among more candidates than are needed."""
+"""Sets whose points are chosen from a surplus of candidates."""
 
 import torch
 from torch import Tensor
@@ -6,12 +6,12 @@ from torch import Tensor
 from coterie.data.priors.draws import Drawn, Plan
 from coterie.data.priors.placing import in_first_columns
 
-SPARE = 3  # candidates for each point that is wanted
+SPARE = 3  # candidates for each point of the plan
 FEWEST = 6  # clusters with fewer points are dropped
 
 
 def sift(where: Tensor, label: Tensor, kept: Tensor, plan: Plan, columns: int) -> Drawn:
-    """The first kept candidates, as many as the plan asks for or fewer, the padding last.
+    """The first kept candidates, at most as many as planned, the padding last.
 
     where (B, M, 2), label (B, M), kept (B, M) bool.
     """
@@ -24,7 +24,7 @@ def sift(where: Tensor, label: Tensor, kept: Tensor, plan: Plan, columns: int) -
 
 
 def _of_shown_clusters(label: Tensor, kept: Tensor, plan: Plan) -> Tensor:
-    """The kept candidates (B, M) of clusters that will show enough points, or of the largest."""
+    """The kept candidates (B, M) of clusters with enough points in the set, or of the largest."""
     share = plan.mask.sum(1, keepdim=True) / kept.sum(1, keepdim=True).clamp_min(1)
     count = torch.zeros_like(plan.exists, dtype=torch.long).scatter_add(1, label, kept.long())
     shown = count * share.clamp_max(1)

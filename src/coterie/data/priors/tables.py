@@ -1,7 +1,7 @@
-"""Tables as people bring them: overlapping clusters in up to a hundred columns, drawn or real.
+"""Realistic tables: overlapping clusters in up to a hundred columns, synthetic or real.
 
-Candidates are drawn as wide tables and put into the network's frame. Those whose clusters are lost
-there, even to a method that starts from them, give way to others: shapes stay static.
+Candidates are drawn as wide tables and mapped to the network's frame. Candidates whose clusters are
+not recoverable there (`recovery.py`) are replaced by others, so that shapes stay static.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ FEW_AXES = (2, 3, 4, 6, 8)
 
 
 class DrawnTables(NamedTuple):
-    """The same sets twice: as tables (B, N, W), and as the network reads them (B, N, D)."""
+    """The same sets twice: as tables (B, N, W), and in the network's frame (B, N, D)."""
 
     tables: SetBatch
     seen: SetBatch
@@ -35,10 +35,11 @@ class DrawnTables(NamedTuple):
 class Tables:
     """Ellipsoids in columns of many kinds, and episodes of real tables.
 
-    widest: columns of a table at most, of which the network reads the first principal axes;
-    episodes: the share of sets that come of real tables, whose classes a method that is told k
-    recovers with least_given_k or more; few_axes: how often a set is seen along its first axes
-    only; spare: candidates for each set; least: the ARI under which a candidate counts as lost.
+    widest: the largest number of columns of a table, of which the network reads the first principal
+    axes; episodes: the share of sets from real tables, whose classes a method that is given k
+    recovers with an ARI above least_given_k; few_axes: the share of sets reduced to a few principal
+    axes; spare: candidates for each set; least: the ARI below which a candidate counts as not
+    recovered.
     """
 
     n_max: int = 1000
@@ -56,7 +57,7 @@ class Tables:
         return self.draw(n_sets, generator).seen
 
     def sample_tables(self, n_sets: int, generator: Generator) -> SetBatch:
-        """The same sets as tables, their columns standardised: what somebody would hand in."""
+        """The same sets as tables with standardised columns, as other methods read them."""
         return self.draw(n_sets, generator).tables
 
     def draw(self, n_sets: int, generator: Generator) -> DrawnTables:
@@ -92,8 +93,8 @@ class Tables:
         return SetBatch(points, labels >= 0, labels)
 
     def _in_frame(self, tables: SetBatch, draws: Draws) -> SetBatch:
-        """Along the first principal axes of each table, sometimes along the first few alone."""
-        # In double precision: matrix units that round to ten bits would turn the axes.
+        """Project each table onto its first principal axes, sometimes onto a few of them only."""
+        # In double precision: TF32 matrix products, with ten bits, would rotate the axes.
         points = onto_first_axes(tables.points.double(), tables.mask, self.columns).float()
         n_sets = len(points)
         n_axes = torch.full((n_sets, 1, 1), self.columns, device=points.device)
@@ -112,7 +113,7 @@ def concatenated(batches: Sequence[SetBatch]) -> SetBatch:
 
 
 def chosen(batch: SetBatch, index: Tensor) -> SetBatch:
-    """The sets with the numbers index (M,)."""
+    """The sets at the indices (M,)."""
     labels = None if batch.labels is None else batch.labels[index]
     return SetBatch(batch.points[index], batch.mask[index], labels)
 

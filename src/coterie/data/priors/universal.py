@@ -1,8 +1,8 @@
-"""Sets of many kinds, for a model that is to cluster any table.
+"""Sets of many kinds, for a model that can cluster any table.
 
-A set is drawn in stages, each a function on whole batches: who belongs where, a family that gives
-every point a place, background noise, and what makes a table of it. Every family is drawn for
-every set and one of them kept: a batch has static shapes, and nothing waits for the device.
+A set is drawn in stages, each a function on whole batches: the labels, the positions from one of
+the families, background noise, and transformations of the columns. Every family is drawn for every
+set and one of them is kept, so that shapes are static and nothing waits for the device.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from coterie.functional.canonical import onto_principal_axes, standardise
 
 @dataclass(frozen=True)
 class Universal:
-    """Mixtures, sheets, shapes, regions and ribbons, with noise and columns that do not help.
+    """Mixtures, sheets, shapes, regions and ribbons, with noise and uninformative columns.
 
-    shares: how often each family is drawn; noise: how often a set has background points, labelled
-    -1; tables: how often columns are added, rounded or bent.
+    shares: the share of each family; noise: the share of sets with background points, labelled -1;
+    tables: how often columns are added, rounded or skewed.
     """
 
     n_max: int = 1000
@@ -49,7 +49,7 @@ class Universal:
         return replace(tables, points=torch.where(tables.mask[..., None], points, 0.0))
 
     def sample_tables(self, n_sets: int, generator: Generator) -> SetBatch:
-        """The same sets as tables with standardised columns, as for other methods."""
+        """The same sets as tables with standardised columns, as other methods read them."""
         draws = Draws(generator)
         plan = plan_sets(n_sets, self.n_max, self.k_max, draws)
         used = draw_columns(n_sets, self.columns, draws)
@@ -62,7 +62,7 @@ class Universal:
 
 
 def mix(drawn: Sequence[Drawn], shares: Sequence[float], draws: Draws) -> Drawn:
-    """For each set that of one of the families, which are taken in proportion to their shares."""
+    """Choose a family for each set, in proportion to the shares."""
     points, labels = drawn[0]
     ticket = sum(shares) * draws.uniform(0, 1, len(labels), 1)
     for number, other in enumerate(drawn[1:], 1):
@@ -73,7 +73,7 @@ def mix(drawn: Sequence[Drawn], shares: Sequence[float], draws: Draws) -> Drawn:
 
 
 def draw_columns(n_sets: int, columns: int, draws: Draws) -> Tensor:
-    """Which columns a set has: one for these, zero for the others (B, 1, D); often just two."""
+    """The columns that a set uses: one for these, zero for the others (B, 1, D); often two."""
     few, any_number = (
         draws.log_uniform(1, columns + 1, n_sets),
         draws.uniform(1, columns + 1, n_sets),
@@ -84,7 +84,7 @@ def draw_columns(n_sets: int, columns: int, draws: Draws) -> Tensor:
 
 
 def with_noise(points: Tensor, labels: Tensor, often: float, draws: Draws) -> Drawn:
-    """Some sets lose up to a fifth of their points to an even background, labelled -1."""
+    """Replace up to a fifth of the points of some sets by uniform noise, labelled -1."""
     valid = labels >= 0
     rate = draws.chance(often, len(labels), 1) * draws.uniform(0.01, 0.2, len(labels), 1)
     lost = valid & (draws.uniform(0, 1, *labels.shape) < rate)
@@ -95,14 +95,14 @@ def with_noise(points: Tensor, labels: Tensor, often: float, draws: Draws) -> Dr
 
 
 def as_table(points: Tensor, mask: Tensor, often: float, draws: Draws) -> Tensor:
-    """Columns turned among one another, added as noise, bent and rounded: (B, N, D)."""
+    """Rotate, skew and round columns, and add columns of noise: (B, N, D)."""
     n_sets, n_points, columns = points.shape
     points = standardise(points, mask)
     there = (points != 0).any(1, keepdim=True)  # (B, 1, D)
     turned = draws.chance(0.4, n_sets, 1, 1)
     for _ in range(2):
         mirror = draws.normal(n_sets, 1, columns)
-        # Now and then into columns that were empty: a shape in the plane becomes one in space.
+        # Occasionally into empty columns as well: a planar shape becomes one in space.
         mirror = torch.where(there | draws.chance(0.15, n_sets, 1, 1), mirror, 0.0)
         points = torch.where(turned, reflect(points, mirror), points)
 
@@ -112,11 +112,12 @@ def as_table(points: Tensor, mask: Tensor, often: float, draws: Draws) -> Tensor
     bend = draws.uniform(0.1, 0.6, n_sets, 1, columns)
     points = torch.where(sometimes(0.3), (bend * points.clamp(-6, 6)).expm1() / bend, points)
     filled = (points != 0).any(1, keepdim=True)
-    # One for every two that help, at most, and none in the plane: shapes there are lost in noise.
+    # At most one noise column for two informative ones, and none in the plane, where it would
+    # drown the shapes.
     last = filled.sum(-1, keepdim=True) * (1 + 0.5 * draws.uniform(0, 1, n_sets, 1, 1))
     added = ~filled & (torch.arange(columns, device=points.device) < last.floor()) & sometimes(0.5)
     points = torch.where(added, draws.normal(n_sets, n_points, columns), points)
-    # Nor would thin shapes be seen in steps as wide as a table of many columns bears.
+    # Thin shapes in the plane only tolerate finer rounding than tables of many columns.
     fine = torch.where(there.sum(-1, keepdim=True) > 2, 1.0, 0.1)
     step = fine * draws.log_uniform(0.03, 0.4, n_sets, 1, columns)
     rounded = sometimes(0.4) & draws.chance(0.6, n_sets, 1, columns)

@@ -1,4 +1,4 @@
-"""Warped Gaussians (DAC, eq. 16): arcs of ellipses, turned and moved."""
+"""Warped Gaussians (DAC, eq. 16): arcs of ellipses, rotated and shifted."""
 
 import math
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from coterie.data.priors.mog import compose, of_cluster
 class WarpedGaussians:
     """2-D clusters bent along ellipses, eq. 16.
 
-    Three readings of the printed equation, which as it stands gives curves without thickness, all
-    around one centre. (1) The terms with 0.1 are the unit normal of the ellipse times a
-    Normal(0, 0.1) draw: the paper's finite log-likelihoods need it. (2) The shift has mean zero
-    and standard deviation min(k_max, 4). (3) The concentration, left open there, is 5. The authors'
-    published generator agrees on all three; it draws the half-axes with standard deviation 2,
-    eq. 16 with sqrt(2), which is kept.
+    Taken literally, the printed equation gives curves without thickness, all around one centre; it
+    is interpreted in three respects. (1) The terms with 0.1 are the unit normal of the ellipse
+    times a Normal(0, 0.1) draw, as the paper's finite log-likelihoods require. (2) The shift has
+    mean zero and standard deviation min(k_max, 4). (3) The unspecified concentration is 5. The
+    authors' published generator agrees on all three. It draws the half-axes with standard deviation
+    2, eq. 16 with sqrt(2); the latter is kept.
     """
 
     n_max: int = 1000

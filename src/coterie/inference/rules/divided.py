@@ -86,7 +86,7 @@ def with_cuts(
             continue
         if not possible:
             raise ValueError(
-                f"n_clusters={at_least} is too many: of the {len(places):,} rows of the sample"
+                f"n_clusters={at_least} is too many: of the {len(places):,} rows in the context"
                 f" only {k} are distinct in the network's coordinates"
                 f"{' and not noise' if noise else ''}"
             )

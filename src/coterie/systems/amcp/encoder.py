@@ -47,9 +47,10 @@ class SetEncoder(nn.Module):
         self.config = config
         width, columns = config.width, config.columns
         self.waves = Waves(config.frequencies)
-        told = n_landmark_features(columns, config.leaps) if config.landmarks else 0
-        seen = columns * (1 + 2 * config.frequencies) + told
-        self.embed = mlp([seen, width, width, width], config.activation)
+        n_features = columns * (1 + 2 * config.frequencies)
+        if config.landmarks:
+            n_features += n_landmark_features(columns, config.leaps)
+        self.embed = mlp([n_features, width, width, width], config.activation)
         self.blocks = nn.ModuleList(_block(config) for _ in range(config.encoder_blocks))
         self.norm = nn.LayerNorm(width)
 
@@ -84,8 +85,8 @@ class SetEncoder(nn.Module):
         encoded = self._embed_beside(points, near, ground)
         chosen = chosen[..., None].expand(-1, -1, self.config.width)
         for block in cast("Sequence[LandmarkMixing]", self.blocks):
-            told = block.gather(encoded.gather(1, chosen), ground.there, walks.ends)
-            encoded = block.read(encoded, told, near)
+            messages = block.gather(encoded.gather(1, chosen), ground.there, walks.ends)
+            encoded = block.read(encoded, messages, near)
         encoded = self.norm(encoded)
         kept = torch.where(mask[..., None], points, FAR)
         return Mixed(encoded, (kept, encoded, near), near, walks)

@@ -1,4 +1,4 @@
-"""Families of sets, from which the universal prior mixes: each draws a whole batch at once."""
+"""The families of sets in the universal prior; each draws a whole batch at once."""
 
 from collections.abc import Callable
 

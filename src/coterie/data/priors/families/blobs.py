@@ -1,4 +1,4 @@
-"""Mixtures of full covariances, with heavy or sharp tails and skew."""
+"""Mixtures with full covariances, with heavy tails, sharp peaks and skew."""
 
 import math
 
@@ -10,9 +10,9 @@ from coterie.data.priors.placing import line_up, reflect, spread_out
 
 
 def blobs(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
-    """Elongated or round, equal or unequal, from well separated to overlapping.
+    """Elongated or round clusters, equal or unequal, from well separated to overlapping.
 
-    used (B, 1, D) is one for the columns that a set has.
+    used (B, 1, D) is one for the columns that a set uses.
     """
     n_sets, n_points, k_max = plan.shape
     labels = plan.labels
@@ -20,15 +20,15 @@ def blobs(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
     boxes = draws.uniform(-math.sqrt(3), math.sqrt(3), n_sets, n_points, columns)
     boxed = of_cluster(draws.uniform(0, 1, n_sets, k_max, 1), labels) < 0.15
     noise = torch.where(boxed & draws.chance(0.4, n_sets, 1, 1), boxes, noise)
-    # A t distribution of two to six degrees of freedom: a normal over the root of a mean square.
+    # A t distribution with 2 to 6 degrees of freedom: a normal over the root of a mean square.
     freedom = 2 + draws.choice(5, n_sets, 1, 1)
     counted = torch.arange(6, device=labels.device) < freedom
     square = draws.normal(n_sets, n_points, 6).square() * counted
     spread = (square.sum(-1, keepdim=True) / freedom).sqrt()
     heavy = draws.chance(0.25, n_sets, 1, 1)
     noise = torch.where(heavy, noise / spread.clamp_min(0.1), noise)
-    # A normal distance from the centre, in any number of columns: a core that is denser than any
-    # Gaussian's, and the sharper the more columns there are.
+    # The distance from the centre is half-normal in any number of columns: the core is denser than
+    # a Gaussian's, increasingly so with more columns.
     distance = (noise * used).square().sum(-1, keepdim=True).clamp_min(1e-6).sqrt()
     sharp = draws.normal(n_sets, n_points, 1).abs() * used.sum(-1, keepdim=True).sqrt()
     noise = torch.where(draws.chance(0.1, n_sets, 1, 1), noise * sharp / distance, noise)
@@ -48,10 +48,10 @@ def blobs(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
         placed = torch.where(turned, reflect(placed, mirror), placed)
 
     radius = (scale.square().sum(-1) / used.sum(-1)).sqrt()  # (B, K)
-    # The fewer points a cluster has, the farther from the next it must be to be seen.
+    # The fewer points the clusters have, the farther apart they must be to be distinguishable.
     points_a_cluster = plan.mask.sum(1) / plan.n_clusters  # (B,)
     gap = (1.4 + 3 / points_a_cluster.sqrt()) * draws.log_uniform(1.0, 2.5, n_sets)
-    loose = draws.log_uniform(0.3, 6.0, n_sets, 1, 1)  # how far apart beyond what is needed
+    loose = draws.log_uniform(0.3, 6.0, n_sets, 1, 1)  # spread beyond the required gap
     centres = loose * draws.normal(n_sets, k_max, columns) * used
     line = line_up(centres[..., 0], radius, plan.exists, gap)
     lined_up = torch.nn.functional.pad(line[..., None], (0, columns - 1))

@@ -1,8 +1,9 @@
-"""Overlapping ellipsoids in the factors behind a table's columns, few of which tell them apart.
+"""Overlapping ellipsoids in latent factors, of which only a few separate the clusters.
 
-Real tables have many correlated columns and few directions that matter. So the clusters are drawn
-in some factors, and the columns are mixtures of these: some show the clusters, some show factors
-that all clusters share, some show nothing but noise.
+Real tables have many correlated columns and few informative directions. The clusters are therefore
+drawn in a few latent factors, of which the columns are linear combinations: some columns depend on
+the factors that separate the clusters, some on factors that all clusters share, some are pure
+noise.
 """
 
 import torch
@@ -15,22 +16,22 @@ from coterie.functional.reduce import masked_mean
 
 FACTORS = 10
 TELLING = 6  # factors in which the clusters have different means, at most
-CLOSEST = 1.2  # between means, in the sum of two standard deviations; more for few points
+CLOSEST = 1.2  # between means, in units of the sum of two deviations; more for few points
 
 
 def ellipsoids(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
-    """Clusters of full covariance, means two to five deviations apart, in correlated columns.
+    """Clusters with full covariances, means two to five deviations apart, in correlated columns.
 
-    used (B, 1, D) is one for the columns that a set has.
+    used (B, 1, D) is one for the columns that a set uses.
     """
     factors = _factors(plan, used.sum(-1, keepdim=True), draws)
     return Drawn(_columns_of(factors, used, draws) * used, plan.labels)
 
 
 def _factors(plan: Plan, n_columns: Tensor, draws: Draws) -> Tensor:
-    """What varies behind the columns (B, N, F), each factor with deviation 1; n_columns (B, 1, 1).
+    """The latent factors (B, N, F), each with standard deviation 1; n_columns (B, 1, 1).
 
-    Only the first few factors tell the clusters apart. A table has no more factors than columns.
+    Only the first few factors separate the clusters. A table has no more factors than columns.
     """
     n_sets, n_points, k_max = plan.shape
     labels = plan.labels
@@ -71,12 +72,12 @@ def _factors(plan: Plan, n_columns: Tensor, draws: Draws) -> Tensor:
 
 
 def _columns_of(factors: Tensor, used: Tensor, draws: Draws) -> Tensor:
-    """Columns that show the factors (B, N, F), with noise of their own: (B, N, D)."""
+    """Columns (B, N, D): linear combinations of the factors (B, N, F) plus independent noise."""
     n_sets, n_points, n_factors = factors.shape
     columns = used.shape[-1]
     strength = draws.uniform(0, 1.0, n_sets, 1, 1) * draws.normal(n_sets, n_factors, 1)
     dense = draws.normal(n_sets, n_factors, columns)
-    # Else a column shows one factor, and the first columns show one each: none is left out.
+    # Otherwise a column depends on one factor; the first columns cover each factor once.
     n_active = (factors != 0).any(1).sum(1)[:, None, None].clamp_min(1)  # (B, 1, 1)
     first = torch.arange(columns, device=factors.device).expand(n_sets, 1, -1)
     anyone = (draws.uniform(0, 1, n_sets, 1, columns) * n_active).floor()
@@ -89,7 +90,7 @@ def _columns_of(factors: Tensor, used: Tensor, draws: Draws) -> Tensor:
     loading = loading / loading.square().sum(1, keepdim=True).sqrt().clamp_min(1e-6)
 
     useless = draws.chance(0.5, n_sets, 1, 1) * draws.uniform(0, 0.5, n_sets, 1, 1)
-    helps = (draws.uniform(0, 1, n_sets, 1, columns) >= useless) | (first == 0)  # one at least
+    helps = (draws.uniform(0, 1, n_sets, 1, columns) >= useless) | (first == 0)  # at least one
     own = draws.log_uniform(0.03, 0.7, n_sets, 1, 1)
     own = own * (0.5 * draws.normal(n_sets, 1, columns)).exp()
     signal = torch.where(helps, factors @ loading, 0.0)
@@ -98,7 +99,7 @@ def _columns_of(factors: Tensor, used: Tensor, draws: Draws) -> Tensor:
 
 
 def _unit_columns(points: Tensor, mask: Tensor) -> Tensor:
-    """Columns with mean 0 and deviation 1; one in which nothing varies stays zero: (B, N, D)."""
+    """Columns with mean 0 and standard deviation 1; constant columns become zero: (B, N, D)."""
     centred = points - masked_mean(points, mask)[:, None]
     deviation = masked_mean(centred.square(), mask)[:, None].sqrt()
     return torch.where(deviation > 1e-6, centred / deviation.clamp_min(1e-6), 0.0)

@@ -1,4 +1,4 @@
-"""Enclosures: a scene of which one cluster runs around all the others."""
+"""Enclosures: scenes in which one cluster surrounds all others."""
 
 import math
 
@@ -10,11 +10,11 @@ from coterie.data.priors.families.scenes import scenes
 from coterie.data.priors.placing import turn
 from coterie.functional.reduce import masked_mean
 
-FENCE_POSTS = 40  # with fewer points nobody would see a line around the others
+FENCE_POSTS = 40  # with fewer points the surrounding line is not recognisable
 
 
 def enclosures(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
-    """A ring or a frame around the other clusters of a scene; in two columns."""
+    """A ring or a rectangle around the other clusters of a scene, in two columns."""
     n_sets, n_points, _ = plan.shape
     points, labels = scenes(plan, columns, used, draws)
     fence = labels == plan.n_clusters[:, None] - 1  # a set of one cluster is all fence

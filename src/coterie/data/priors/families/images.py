@@ -1,4 +1,4 @@
-"""Clusters pushed through a random smooth network that is told the label."""
+"""Clusters mapped through a random smooth network that is conditioned on the label."""
 
 import math
 
@@ -14,7 +14,7 @@ SHEETS_A_COLUMN = 3
 def images(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
     """Curved sheets of any shape, one for each label; used (B, 1, D) as for blobs.
 
-    A cluster is the image of a Gaussian of few dimensions; all clusters of a set share the network,
+    A cluster is the image of a low-dimensional Gaussian; all clusters of a set share the network,
     so that they are bent in related ways.
     """
     n_sets, n_points, k_max = plan.shape
@@ -31,7 +31,7 @@ def images(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
     last = draws.normal(n_sets, HIDDEN, columns) / math.sqrt(HIDDEN)
     seen = (latent @ first + own).tanh()
     image = (1.5 * seen @ second).tanh() @ last  # (B, N, D)
-    # Sheets need room: on a line any two would overlap, and in the plane more than three often do.
+    # Sheets need space: on a line any two would overlap, and in the plane more than three often do.
     needed = 2 + (plan.n_clusters - 1) // SHEETS_A_COLUMN
     room = torch.arange(columns, device=labels.device) < needed[:, None, None]
     fuzz = draws.log_uniform(0.005, 0.08, n_sets, 1, 1)

@@ -11,30 +11,29 @@ from coterie.data.priors.sifting import SPARE, sift
 
 
 class _Cells(NamedTuple):
-    """Which cell each of M candidates lies in, and how clearly."""
+    """The cell of each of M candidates, and its margin."""
 
     label: Tensor  # (B, M)
-    margin: Tensor  # (B, M), how much farther the next cell's middle is; the gap, at a boundary
-    spacing: Tensor  # (B, 1), from one middle to the next
-    in_turn: Tensor  # (B, 1) bool, whether the neighbours of a cell have the numbers next to its
+    margin: Tensor  # (B, M), extra distance to the second nearest centre
+    spacing: Tensor  # (B, 1), mean distance between neighbouring centres
+    in_turn: Tensor  # (B, 1) bool, whether neighbouring cells have consecutive numbers
 
 
 def regions(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
-    """Points spread evenly, cut into cells; what lies in the gaps between the cells is left out.
+    """Uniform points divided into cells; points in the gaps between cells are left out.
 
     The labels are those of the cells, so the plan only gives the sizes and numbers; a cell that
-    the gaps swallow is not there. In the first two columns.
+    lies entirely in a gap is missing. In the first two columns.
     """
     n_sets, n_points, k_max = plan.shape
     where = draws.uniform(-1, 1, n_sets, SPARE * n_points, 2)
     # Four to five times the distance between neighbours, before gaps make the rest denser. With
-    # three, nobody sees which gaps are boundaries and which chance left, though 19 neighbours in 20
-    # agree.
+    # three, boundaries cannot be told from random gaps, although 19 of 20 neighbours share a label.
     visible = 4.5 / plan.mask.sum(1, keepdim=True).clamp_min(1).sqrt()
     cells = _cut(where, visible, plan, draws)
 
     by_density = draws.chance(0.3, n_sets, 1) & cells.in_turn  # no gap, but unequal density
-    # What the gaps take makes the rest denser, and gaps that are as wide as the cells are too wide.
+    # Removing the gaps makes the rest denser, and gaps as wide as the cells would be too wide.
     narrowest = visible * cells.spacing / (visible + cells.spacing)
     gap = torch.maximum(cells.spacing * draws.uniform(0.05, 0.35, n_sets, 1), narrowest)
     gap = torch.where(by_density, 0.0, gap)
@@ -48,7 +47,7 @@ def regions(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
 
 
 def _cut(where: Tensor, visible: Tensor, plan: Plan, draws: Draws) -> _Cells:
-    """Cells around middles in the plane, or bands: beside one another, or around one another."""
+    """Cells around centres in the plane, or parallel or concentric bands."""
     n_sets, _, k_max = plan.shape
     k = plan.n_clusters[:, None]
     number = torch.arange(k_max, device=where.device).expand(n_sets, -1)
@@ -56,7 +55,7 @@ def _cut(where: Tensor, visible: Tensor, plan: Plan, draws: Draws) -> _Cells:
     kind = draws.choice(4, n_sets, 1)  # 0: stripes, 1: frames, 2 and 3: cells
     level = torch.where(kind == 0, 2 * (number + 0.5) / k - 1, (number + 0.7) / k)
     height = torch.where(kind[..., None] == 0, where[..., :1], _length(where, order))
-    # Bands that are too thin for their points are cells instead.
+    # Bands that are too thin for their number of points are replaced by cells.
     banded = (kind < 2) & (0.6 * torch.where(kind == 0, 2, 1) / k > visible)
 
     seen = torch.where(banded[..., None], torch.nn.functional.pad(height, (0, 1)), where)
@@ -64,7 +63,7 @@ def _cut(where: Tensor, visible: Tensor, plan: Plan, draws: Draws) -> _Cells:
     middle = torch.where(banded[..., None], middle, _middles(plan, draws))  # (B, K, 2)
     apart = _length(seen[:, :, None] - middle[:, None], order[..., None])[..., 0]  # (B, M, K)
     apart = torch.where(plan.exists[:, None], apart, torch.inf)
-    beyond = torch.full_like(apart[..., :1], torch.inf)  # the next of one that is alone
+    beyond = torch.full_like(apart[..., :1], torch.inf)  # the second nearest of a single cell
     nearest = torch.cat([apart, beyond], 2).topk(2, dim=2, largest=False)
     margin = nearest.values[..., 1] - nearest.values[..., 0]
     label = nearest.indices[..., 0]
@@ -72,7 +71,7 @@ def _cut(where: Tensor, visible: Tensor, plan: Plan, draws: Draws) -> _Cells:
 
 
 def _middles(plan: Plan, draws: Draws) -> Tensor:
-    """The middle of each cell, anywhere or on a grid: (B, K, 2)."""
+    """The centre of each cell, at random or on a grid: (B, K, 2)."""
     n_sets, _, k_max = plan.shape
     anywhere = draws.uniform(-1, 1, n_sets, k_max, 2)
     number = torch.arange(k_max, device=anywhere.device).expand(n_sets, -1)
@@ -82,7 +81,7 @@ def _middles(plan: Plan, draws: Draws) -> Tensor:
 
 
 def _spacing(middle: Tensor, exists: Tensor, order: Tensor) -> Tensor:
-    """The mean distance from a middle to its nearest neighbour, or 0: (B, K, 2) -> (B, 1)."""
+    """The mean distance from a centre to its nearest neighbour, or 0: (B, K, 2) -> (B, 1)."""
     apart = _length(middle[:, :, None] - middle[:, None], order[..., None])[..., 0]  # (B, K, K)
     itself = torch.eye(middle.shape[1], dtype=torch.bool, device=middle.device)
     apart = torch.where(itself | ~exists[:, None], torch.inf, apart).amin(2)

@@ -1,7 +1,7 @@
-"""Ribbons: long thin clusters that wind side by side, as waves, zigzags or the arms of a spiral.
+"""Ribbons: long thin clusters that run side by side, as waves, zigzags or the arms of a spiral.
 
-Who goes from neighbour to neighbour must stay on a ribbon, so the next ribbon is several times as
-far away as the next point: so many times that chance leaves few gaps as wide.
+Chains of nearest neighbours must stay on a ribbon, so the distance between ribbons is several times
+that between points, enough that random gaps along a ribbon are rarely as wide.
 """
 
 import math
@@ -14,21 +14,21 @@ from coterie.data.priors.draws import Drawn, Draws, Plan
 from coterie.data.priors.mog import of_cluster
 from coterie.data.priors.placing import bend, in_first_columns
 
-CLEAR_EVEN, CLEAR_ANYWHERE = 5.0, 9.0  # from ribbon to ribbon, in mean distances along a ribbon
-WIDEST = 0.6  # from a lane to the next at the steepest slope, in lengths of a lane
+CLEAR_EVEN, CLEAR_ANYWHERE = 5.0, 9.0  # between ribbons, in mean point distances along a ribbon
+WIDEST = 0.6  # the distance between lanes at the steepest slope, in lengths of a lane
 
 
 class _Lanes(NamedTuple):
-    """Where points lie before there is a curve: each cluster has a lane of its own."""
+    """Positions of points before they are mapped to curves: each cluster has its own lane."""
 
     number: Tensor  # (B, N, 1)
     along: Tensor  # (B, N, 1), 0 to 1
     how_many: Tensor  # (B, 1, 1)
-    step: Tensor  # (B, 1, 1), how far from lane to lane at least, in lengths of a lane
+    step: Tensor  # (B, 1, 1), the minimum distance between lanes, in lengths of a lane
 
 
 def ribbons(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
-    """Every cluster has a lane of its own, and some of them only a part of it; in two columns."""
+    """Every cluster fills its own lane, or in some cases a part of it; in two columns."""
     lanes = _lanes(plan, draws)
     spiral = draws.chance(0.5, len(plan.labels), 1, 1)
     flat = torch.where(spiral, _arms(lanes, draws), bend(_waves(lanes, draws), draws))
@@ -36,13 +36,13 @@ def ribbons(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
 
 
 def _waves(lanes: _Lanes, draws: Draws) -> Tensor:
-    """Parallel waves or zigzags that are as near to one another as can be told: (B, N, 2)."""
+    """Parallel waves or zigzags, as close together as they remain distinguishable: (B, N, 2)."""
     n_sets, n_points, _ = lanes.along.shape
     often = draws.uniform(0.5, 3.0, n_sets, 1, 1)
     phase = often * lanes.along + draws.uniform(0, 1, n_sets, 1, 1)
     tooth = 4 * (phase % 1.0 - 0.5).abs() - 1
     wave = torch.where(draws.chance(0.5, n_sets, 1, 1), tooth, (2 * math.pi * phase).cos())
-    # A slope makes the lanes longer and brings them nearer to one another: as steep as can be told.
+    # A slope makes the lanes longer and closer together: the limit keeps them distinguishable.
     steepest = (WIDEST / lanes.step - 1).clamp_min(0).sqrt()
     steep = draws.chance(0.8, n_sets, 1, 1) * draws.uniform(0.3, 1.0, n_sets, 1, 1) * steepest
     slope = (1 + steep.square()).sqrt()
@@ -56,11 +56,11 @@ def _arms(lanes: _Lanes, draws: Draws) -> Tensor:
     """The arms of a spiral, in some sets around a core: (B, N, 2)."""
     n_sets, n_points, _ = lanes.along.shape
     k = lanes.how_many
-    inmost = (0.08 * k).clamp_min(0.2)  # nearer to the centre many arms would meet
-    # Even along the curve: the turns at radius inmost + 2 a have lengths in proportion to it.
+    inmost = (0.08 * k).clamp_min(0.2)  # closer to the centre many arms would meet
+    # Uniform along the curve: the length of a turn is proportional to its radius, inmost + 2 a.
     along = ((inmost.square() + 4 * lanes.along * (1 + inmost)).sqrt() - inmost) / 2
-    # The more turns, the longer the arms and the nearer to one another: as many as can be told.
-    # From arm to arm it is 2 / (k turns), and an arm is about 8 turns long.
+    # More turns make the arms longer and closer together: the limit keeps them distinguishable.
+    # The distance between arms is 2 / (k turns), and the length of an arm is about 8 turns.
     most = (0.25 / (k * lanes.step)).sqrt()
     turns = torch.minimum(draws.log_uniform(0.6, 5.0, n_sets, 1, 1), most)
     angle = 2 * math.pi * (turns * along + lanes.number / k)
@@ -76,7 +76,7 @@ def _lanes(plan: Plan, draws: Draws) -> _Lanes:
     labels = plan.labels
     own = torch.zeros(n_sets, k_max, device=labels.device)
     size = own.scatter_add(1, labels.clamp_min(0), plan.mask.float())  # (B, K)
-    # A point's number in its cluster: its place among all, in the order of the labels.
+    # A point's number in its cluster: its rank among all points sorted by label.
     place = torch.where(plan.mask, labels, k_max).argsort(dim=1, stable=True).argsort(1)
     number = place[..., None] - of_cluster((size.cumsum(1) - size)[..., None], labels)
     anywhere = draws.uniform(0, 1, n_sets, n_points, 1)

@@ -12,26 +12,28 @@ from coterie.data.priors.placing import in_first_columns, spread_out
 
 
 class _Ends(NamedTuple):
-    """Where the road of each cluster begins and ends, about one apart: (B, K, 2) each."""
+    """The end points of each cluster's road, about one apart: (B, K, 2) each."""
 
     start: Tensor
     end: Tensor
 
 
 def roads(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
-    """Trees, stars and crossings of straight segments that touch or nearly do; in two columns."""
+    """Trees, stars and crossings of straight segments, touching or nearly so, in two columns."""
     n_sets, n_points, _ = plan.shape
     labels = plan.labels
     tree, spokes = _tree(plan, draws), _spokes(plan, draws)
     k, n = plan.n_clusters, plan.mask.sum(1)
-    few = (10 * k * (k + 1) < n) & draws.chance(0.5, n_sets)  # more would meet in the middle
+    few = (10 * k * (k + 1) < n) & draws.chance(
+        0.5, n_sets
+    )  # more spokes would overlap in the middle
     start = torch.where(few[:, None, None], spokes.start, tree.start)
     end = torch.where(few[:, None, None], spokes.end, tree.end)
     length = (end - start).square().sum(-1, keepdim=True).sqrt()
     trim = draws.uniform(0.02, 0.25, n_sets, 1, 1)
     along = trim + (1 - 2 * trim) * draws.uniform(0, 1, n_sets, n_points, 1)
     road = draws.log_uniform(0.01, 0.06, n_sets, 1, 1)
-    town = draws.uniform(0.06, 0.14, n_sets, 1, 1)  # a road from a place to itself
+    town = draws.uniform(0.06, 0.14, n_sets, 1, 1)  # a road of length zero
     width = torch.where(length > 0, road, torch.maximum(town, road))
     begin, way = of_cluster(start, labels), of_cluster(end - start, labels)
     jitter = of_cluster(width, labels) * draws.normal(n_sets, n_points, 2)
@@ -39,9 +41,9 @@ def roads(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
 
 
 def _tree(plan: Plan, draws: Draws) -> _Ends:
-    """Road j leads from junction j to the nearest of the earlier ones, so that no two are the same.
+    """Road j leads from junction j to the nearest earlier one, so that no two roads coincide.
 
-    The first stays where it is, and so do some others now and then.
+    The first road, and sometimes a few others, have length zero.
     """
     n_sets, _, k_max = plan.shape
     number = torch.arange(k_max, device=plan.labels.device)
@@ -56,7 +58,7 @@ def _tree(plan: Plan, draws: Draws) -> _Ends:
 
 
 def _spokes(plan: Plan, draws: Draws) -> _Ends:
-    """Roads from the middle to all sides, around a town, or all the way through the middle."""
+    """Roads that radiate from a town, or that pass through the middle."""
     n_sets, _, k_max = plan.shape
     number = torch.arange(k_max, device=plan.labels.device)
     k = plan.n_clusters[:, None]

@@ -1,4 +1,4 @@
-"""Scenes in the plane: every cluster is a shape, thick or thin, beside, inside or across others."""
+"""Scenes in the plane: each cluster is a thick or thin shape, beside, inside or across others."""
 
 import math
 
@@ -58,7 +58,7 @@ def _shape(plan: Plan, draws: Draws) -> Tensor:
         for j in (1, 2)
     ]
     teeth = (own(1, 4) * along) % 1.0
-    spin = along.sqrt()  # even along the curve
+    spin = along.sqrt()  # uniform along the curve
     shapes = [
         0.4 * draws.normal(n_sets, n_points, 2),
         draws.uniform(-0.8, 0.8, n_sets, n_points, 2) * torch.cat([own(0.2, 1), own(0.6, 1)], -1),
@@ -76,10 +76,10 @@ def _shape(plan: Plan, draws: Draws) -> Tensor:
 
 
 def _along(plan: Plan, draws: Draws) -> Tensor:
-    """How far along its curve each point lies, 0 to 1; in some sets in runs: (B, N, 1)."""
+    """The position of each point along its curve, 0 to 1; dashed in some sets: (B, N, 1)."""
     n_sets, n_points, _ = plan.shape
     along = draws.uniform(0, 1, n_sets, n_points, 1)
-    n_runs = draws.uniform(20, 60, n_sets, 1, 1).floor()  # gaps that are short beside the curve
+    n_runs = draws.uniform(20, 60, n_sets, 1, 1).floor()  # gaps are short relative to the curve
     run = (along * n_runs).floor()
     inked = draws.uniform(0.5, 0.9, n_sets, 1, 1)
     in_runs = (run + inked * (along * n_runs - run)) / n_runs
@@ -87,13 +87,13 @@ def _along(plan: Plan, draws: Draws) -> Tensor:
 
 
 def _legible(plan: Plan) -> Tensor:
-    """Whether points on as many rings as there are clusters would be nearer than the rings."""
+    """Whether points on one ring per cluster are closer together than the rings."""
     k, n = plan.n_clusters, plan.mask.sum(1)
     return (10 * k * (k + 1) < n)[:, None, None]
 
 
 def _nested(plan: Plan, draws: Draws) -> Tensor:
-    """Rings around one another, or moons that interlock: (B, N, 2)."""
+    """Concentric rings, or interlocking moons: (B, N, 2)."""
     n_sets, n_points, k_max = plan.shape
     labels = plan.labels
     number = labels.clamp_min(0)[..., None].float()  # (B, N, 1)
@@ -110,8 +110,10 @@ def _nested(plan: Plan, draws: Draws) -> Tensor:
 
     upside = 1 - 2 * (number % 2)
     moon = math.pi * along
-    reach = draws.uniform(0.05, 0.4, n_sets, 1, 1)  # from a half on they would cross
-    stride = draws.uniform(1.05, 1.35, n_sets, 1, 1)  # at one the tips of every second would meet
+    reach = draws.uniform(0.05, 0.4, n_sets, 1, 1)  # from 0.5 on they would cross
+    stride = draws.uniform(
+        1.05, 1.35, n_sets, 1, 1
+    )  # at 1 the tips of every second moon would meet
     bow = 1 + 0.6 * thin
     moons = torch.cat([bow * moon.cos() + stride * number, upside * (bow * moon.sin() - reach)], -1)
     return torch.where(draws.chance(0.5, n_sets, 1, 1), rings, moons)

@@ -1,4 +1,4 @@
-"""Territories that grow over a grid until they meet: winding, forked and interlocking areas."""
+"""Territories that grow on a grid until they meet: winding, forked and interlocking regions."""
 
 import torch
 from torch import Tensor
@@ -8,16 +8,16 @@ from coterie.data.priors.placing import bend
 from coterie.data.priors.sifting import SPARE, sift
 from coterie.functional.fusing import fusible
 
-SIDE = 12  # squares along the largest grid that there is room for; nine with 1,000 points
+SIDE = 12  # squares along the side of the largest grid; nine are used with 1,000 points
 STEPS = 28
 AROUND = ((0, 1), (0, -1), (1, 0), (-1, 0))
 NOBODY = -1
 
 
 def territories(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
-    """Points spread evenly over the territories, with gaps where these meet; in two columns.
+    """Uniform points on the territories, with gaps where they meet; in two columns.
 
-    The labels are those of the territories; one that the gaps swallow is not there.
+    The labels are those of the territories; one that lies entirely in a gap is missing.
     """
     n_sets, n_points, _ = plan.shape
     n = plan.mask.sum(1, keepdim=True)  # (B, 1)
@@ -32,8 +32,8 @@ def territories(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
     inner = draws.uniform(0, 1, *square.shape)
 
     label = _look_up(owner, square)
-    # Six times the distance between neighbours, of which three to four are left once the gaps have
-    # made the rest denser: arms are thin, and chance cuts them.
+    # Six times the distance between neighbours, reduced to three or four times once the gaps have
+    # made the rest denser: arms are thin, and random gaps interrupt them.
     visible = 3.0 * (area / n).sqrt()
     gap = torch.maximum(draws.uniform(0.1, 0.6, n_sets, 1), visible / (1 + visible))
     kept = 2 * _to_others(inner, square, label, owner) > gap
@@ -42,10 +42,10 @@ def territories(plan: Plan, columns: int, used: Tensor, draws: Draws) -> Drawn:
 
 
 def _grow(side: Tensor, plan: Plan, draws: Draws) -> Tensor:
-    """Who owns each square (B, SIDE, SIDE), NOBODY where nobody came; side (B, 1).
+    """The owner of each square (B, SIDE, SIDE), NOBODY if it stays free; side (B, 1).
 
-    Each cluster starts from a square of its own and takes free squares next to its own, at a pace
-    of its own for each: every territory is in one piece, and they reach into one another.
+    Each cluster starts from one square and occupies adjacent free squares, at a rate that depends
+    on the cluster and the square: every territory is connected, and territories interlock.
     """
     n_sets, _, k_max = plan.shape
     axis = torch.arange(SIDE, device=side.device) < side  # (B, SIDE)
@@ -70,11 +70,11 @@ def _grow(side: Tensor, plan: Plan, draws: Draws) -> Tensor:
 def _settle(
     owner: Tensor, open_to_all: Tensor, pace: Tensor, thin: Tensor, tickets: Tensor
 ) -> Tensor:
-    """Who owns each square after the owners around have come to the free ones: (B, S, S).
+    """The owner of each square after one growth step into the free squares: (B, S, S).
 
-    open_to_all (B, S, S), where there is land; pace (B, K, S, S); thin (B, 1, 1, 1): whether they
-    come only to squares that touch one of their own, so that branches stay branches; tickets
-    (2, B, 4, S, S) in [0, 1): whether they come, and who is the first.
+    open_to_all (B, S, S), the squares that may be occupied; pace (B, K, S, S); thin (B, 1, 1, 1):
+    whether clusters only occupy squares that touch exactly one of their own, so that branches stay
+    thin; tickets (2, B, 4, S, S) in [0, 1): whether a neighbour grows, and which one wins.
     """
     around = torch.stack([_shift(owner, x, y) for x, y in AROUND], 1)  # (B, 4, S, S)
     touching = (around[:, :, None] == around[:, None]).sum(2)
@@ -86,7 +86,7 @@ def _settle(
 
 
 def _to_others(inner: Tensor, square: Tensor, label: Tensor, owner: Tensor) -> Tensor:
-    """From each place inner in its square (B, M, 2) to a square beside it of another: (B, M)."""
+    """The distance from positions inside squares (B, M, 2) to adjacent foreign squares: (B, M)."""
     beyond = {-1: inner, 0: torch.zeros_like(inner), 1: 1 - inner}
     nearest = torch.full_like(inner[..., 0], torch.inf)
     for x in (-1, 0, 1):
@@ -99,7 +99,7 @@ def _to_others(inner: Tensor, square: Tensor, label: Tensor, owner: Tensor) -> T
 
 
 def _shift(owner: Tensor, x: int, y: int) -> Tensor:
-    """Who owns the squares x down and y to the right: (B, S, S)."""
+    """The owners of the squares x down and y to the right: (B, S, S)."""
     size = owner.shape[-1]
     padded = torch.nn.functional.pad(owner, (1, 1, 1, 1), value=NOBODY)
     return padded[:, 1 + x : 1 + x + size, 1 + y : 1 + y + size]
