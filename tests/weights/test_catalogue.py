@@ -6,8 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from coterie.weights.catalogue import find, models, n_parameters, open_model
-from coterie.weights.format import WeightsError, load_card, make_card, save_system
+from coterie.weights.catalogue import find, models, n_parameters, open_card, open_model
+from coterie.weights.format import (
+    WeightsError,
+    load_card,
+    load_system,
+    make_card,
+    save_system,
+)
 
 
 def test_the_shipped_models_are_listed():
@@ -89,3 +95,18 @@ def test_a_file_that_changed_is_read_again(tmp_path, small_dac):
     after, _ = open_model(path)
     assert before.config.width == 128
     assert after.config.width == small_dac.config.width
+
+
+def test_a_card_is_read_again_when_the_file_changes(tmp_path):
+    path = tmp_path / "copy.safetensors"
+    path.write_bytes(find("amcp-mog2d").read_bytes())
+    assert open_card(path) is open_card(str(path))
+    system, card = load_system(path)
+    save_system(path, system, replace(card, trained_on="something else"))
+    os.utime(path, ns=(1, 1))  # clocks may be coarse
+    assert open_card(path).trained_on == "something else"
+
+
+def test_the_card_of_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(WeightsError, match="no weights file"):
+        open_card(tmp_path / "nowhere.safetensors")

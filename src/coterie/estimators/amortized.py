@@ -40,8 +40,8 @@ from coterie.inference.outliers import scattered
 from coterie.inference.result import NOISE
 from coterie.ood.size import cluster_count_warnings, size_warnings, texture_warnings
 from coterie.systems.protocol import Direct, Sequential
-from coterie.weights.catalogue import find, open_model
-from coterie.weights.format import Card, load_card
+from coterie.weights.catalogue import open_card, open_model
+from coterie.weights.format import Card
 
 # Where the likelihood decides, the network sees this many rows for each cluster of its largest
 # training sets, and at least so many, see `inference/engine.py`.
@@ -98,7 +98,7 @@ class AmortizedClusterer(
         mean where they are no integers. The filling of gaps in a data frame ignores weights.
         """
         table, notes = self._check(X, reset=True)
-        card = load_card(find(self.weights))
+        card = open_card(self.weights)
         if card.system != self.system:
             raise ValueError(
                 f"weights {str(self.weights)!r} are of the system {card.system!r},"

@@ -64,6 +64,12 @@ def _names() -> str:
     return ", ".join(path.stem for path in _shipped())
 
 
+def open_card(weights: str | Path) -> Card:
+    """The card of a model, by shipped name or path; read once for each version of the file."""
+    path = _existing(weights)
+    return _card_of(path, path.stat().st_mtime_ns)
+
+
 def open_model(
     weights: str | Path,
     device: str = "cpu",
@@ -74,11 +80,21 @@ def open_model(
 
     Changes replace settings of the card, as in `load_system`.
     """
+    path = _existing(weights)
+    require_device(device)
+    return _open(path, path.stat().st_mtime_ns, device, dtype, tuple(sorted(changes.items())))
+
+
+def _existing(weights: str | Path) -> Path:
     path = find(weights)
     if not path.is_file():
         raise WeightsError(f"no weights file at {path}")
-    require_device(device)
-    return _open(path, path.stat().st_mtime_ns, device, dtype, tuple(sorted(changes.items())))
+    return path
+
+
+@lru_cache(maxsize=16)
+def _card_of(path: Path, modified: int) -> Card:
+    return load_card(path)
 
 
 @lru_cache(maxsize=16)
