@@ -24,7 +24,7 @@ K_LIMIT = 10  # how far the peers look that search among numbers of clusters
 
 
 @dataclass(frozen=True)
-class Found:
+class MethodResult:
     """Labels (n,), and what else a method says: probabilities (n, k), steps, warnings."""
 
     labels: NDArray[np.intp]
@@ -43,7 +43,7 @@ class Method:
     kind: Literal["system", "peer"]
     details: str
     code: str
-    find: Callable[[NDArray[np.float64]], Found]
+    find: Callable[[NDArray[np.float64]], MethodResult]
 
     @property
     def is_default(self) -> bool:
@@ -90,12 +90,12 @@ def _peer(title: str, details: str) -> Method:
     )
 
 
-def _fit(weights: str, points: NDArray[np.float64]) -> Found:
+def _fit(weights: str, points: NDArray[np.float64]) -> MethodResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the clustering has them too
         model = clusterer(weights, whole_trace=True, random_state=0, **OPTIONS.get(weights, {}))
         clustering = model.fit(points).clustering_
-    return Found(
+    return MethodResult(
         clustering.labels,
         clustering.probabilities,
         clustering.steps,
@@ -104,11 +104,11 @@ def _fit(weights: str, points: NDArray[np.float64]) -> Found:
     )
 
 
-def _ask_peer(title: str, points: NDArray[np.float64]) -> Found:
+def _ask_peer(title: str, points: NDArray[np.float64]) -> MethodResult:
     if len(points) < 3:
         raise ValueError(f"{title} needs at least three points")
     (method,) = [each for each in peers(min(K_LIMIT, len(points) - 1)) if each.name == title]
-    return Found(by_size(method.cluster(points).labels))  # type: ignore[arg-type]
+    return MethodResult(by_size(method.cluster(points).labels))  # type: ignore[arg-type]
 
 
 def by_size(labels: NDArray[np.intp]) -> NDArray[np.intp]:

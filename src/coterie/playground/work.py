@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from coterie.estimators.registry import DEFAULT
 from coterie.metrics import ari
-from coterie.playground.methods import INITIAL, Found, Method, methods
+from coterie.playground.methods import INITIAL, Method, MethodResult, methods
 from coterie.playground.schema import ClusterAnswer, StepAnswer
 
 DIGITS = 5
@@ -56,7 +56,7 @@ def do(job: Job) -> bytes | Failure:
     return _answer(job, method, found, time.perf_counter() - start).model_dump_json().encode()
 
 
-def _answer(job: Job, method: Method, found: Found, seconds: float) -> ClusterAnswer:
+def _answer(job: Job, method: Method, found: MethodResult, seconds: float) -> ClusterAnswer:
     probabilities = found.probabilities
     return ClusterAnswer.model_construct(
         method=method.name,
@@ -76,7 +76,7 @@ def _answer(job: Job, method: Method, found: Found, seconds: float) -> ClusterAn
     )
 
 
-def _steps(found: Found) -> list[StepAnswer] | None:
+def _steps(found: MethodResult) -> list[StepAnswer] | None:
     if found.steps is None:
         return None
     return [

@@ -11,7 +11,7 @@ HIDDEN = 24
 SHEETS_A_COLUMN = 3
 
 
-def images(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
+def sheets(plan: Plan, columns: int, used: torch.Tensor, draws: Draws) -> Drawn:
     """Curved sheets of any shape, one for each label; used (B, 1, D) as for blobs.
 
     A cluster is the image of a low-dimensional Gaussian; all clusters of a set share the network,
