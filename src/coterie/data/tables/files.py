@@ -1,11 +1,14 @@
 """Open files by their signature, standard input, and folders of images."""
 
+import os
+import select
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from coterie.data.tables.arrays import ArchiveFile, ArrayFile
 from coterie.data.tables.columnar import ArrowFile, ArrowStream, Parquet
@@ -14,6 +17,8 @@ from coterie.data.tables.image_folder import ImageFolder
 from coterie.data.tables.table import Source, SourceError
 
 STANDARD_INPUT = "-"
+CHUNK = 1 << 20
+WAIT = 0.2  # seconds until Python looks for signals
 LONGEST_SIGNATURE = 8
 FOREIGN = {
     b"\x1f\x8b": "is compressed; decompress it, as in: gunzip -c FILE | coterie cluster -",
@@ -39,9 +44,27 @@ def opened(
         yield _source(Path(path), str(path), separator, encoding, array)
         return
     with tempfile.NamedTemporaryFile(prefix="coterie-") as copy:  # because it is read twice
-        shutil.copyfileobj(sys.stdin.buffer, copy)
+        _copy(sys.stdin.buffer, copy)
         copy.flush()
         yield _source(Path(copy.name), "standard input", separator, encoding, array)
+
+
+def _copy(source: IO[bytes], target: IO[bytes]) -> None:
+    """Copy all bytes; a pipe or terminal is read in short waits.
+
+    A signal may reach another thread than this one, which then stays in a blocking read: Ctrl+C
+    would have no effect until more input comes.
+    """
+    raw = getattr(source, "raw", None)
+    if raw is None or os.name != "posix":
+        shutil.copyfileobj(source, target)
+        return
+    while True:
+        if not select.select([raw], [], [], WAIT)[0]:
+            continue
+        if not (chunk := raw.read(CHUNK)):
+            return
+        target.write(chunk)
 
 
 def _source(
