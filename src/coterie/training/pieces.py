@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load as read_tensors
 from safetensors.torch import save as tensors_to_bytes
 
@@ -53,7 +54,7 @@ def join_pieces(pieces: Sequence[Path], checkpoint: Path, recipe: Recipe) -> int
     """Make a checkpoint of a recipe from pieces and refill its queue; return its step."""
     try:
         tensors = read_tensors(b"".join(path.read_bytes() for path in pieces))
-    except Exception as error:
+    except (OSError, SafetensorError) as error:
         raise WeightsError(f"the pieces for {checkpoint} are incomplete: {error}") from error
     step = int(tensors.pop(STEP))
     system: Any = build(recipe.system, recipe.settings)
