@@ -2,6 +2,7 @@
 
 import csv
 import io
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -198,16 +199,23 @@ def test_methods_stand_side_by_side(visitor):
     assert first["y"] == second["y"]
 
 
+def _late(route):
+    """Answer half a second later, so that a page that shows a table before its truth is caught."""
+    time.sleep(0.5)
+    route.continue_()
+
+
 def test_a_table_is_opened_and_its_truth_is_found(visitor, blobs):
     rows = zip(blobs.points.tolist(), blobs.labels, strict=True)
     text = "x,y,name,label\n" + "".join(f"{x},{y},row,{label}\n" for (x, y), label in rows)
+    visitor.page.route("**/api/table?truth=label**", _late)
     visitor.upload("blobs.csv", text)
     visitor.page.wait_for_selector('body[data-points="300"]')
     visitor.wait()
     assert "blobs.csv: 300 rows, columns x, y" in visitor.page.inner_text("#table-note")
     assert visitor.page.input_value("#truth") == "label"
-    visitor.page.select_option("#scale", "none")
-    visitor.page.wait_for_function("() => document.body.dataset.state === 'asking'")
+    with visitor.page.expect_response("**/api/cluster**"):
+        visitor.page.select_option("#scale", "none")
     visitor.wait()
     visitor.panel().get_by_text("ARI 1.00").wait_for()
     assert visitor.n_clusters == 3

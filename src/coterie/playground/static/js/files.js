@@ -27,35 +27,46 @@ export class Files {
       );
       return;
     }
-    const before = [this.#text, this.file];
-    [this.#text, this.file] = [await file.text(), file.name];
-    if (!(await this.#read(""))) {
-      [this.#text, this.file] = before;
-      return;
-    }
-    const usual = this.store.source.names.find((name) => USUAL_TRUTHS.includes(name.toLowerCase()));
-    if (usual) await this.#read(usual);
+    const text = await file.text();
+    const opened = { text, file: file.name, scale: this.scale.value };
+    let table = await this.#ask({ ...opened, truth: "" });
+    const usual = table?.names.find((name) => USUAL_TRUTHS.includes(name.toLowerCase())) ?? "";
+    if (usual) table = await this.#ask({ ...opened, truth: usual });
+    if (!table) return;
+    [this.#text, this.file] = [text, file.name];
+    this.#load(table, { ...opened, truth: usual });
   }
 
-  // Whether the table could be read.
-  async #read(truth = this.truth.value) {
-    const settings = { truth, scale: this.scale.value };
-    let table;
+  // Read the open table again, with the truth and the scaling that are chosen now.
+  async #read() {
+    const settings = {
+      text: this.#text,
+      file: this.file,
+      truth: this.truth.value,
+      scale: this.scale.value,
+    };
+    const table = await this.#ask(settings);
+    if (table) this.#load(table, settings);
+  }
+
+  // The table as the server reads it; null, with a message, if it cannot be read.
+  async #ask({ text, file, truth, scale }) {
     try {
-      table = await readTable(this.#text, settings);
+      return await readTable(text, { truth, scale });
     } catch (error) {
-      say(`${this.file}: ${error.message}`);
-      return false;
+      say(`${file}: ${error.message}`);
+      return null;
     }
+  }
+
+  #load(table, settings) {
     this.truth.replaceChildren(
       new Option("unknown", ""),
       ...table.names.map((name) => new Option(name, name)),
     );
-    this.truth.value = truth;
+    this.truth.value = settings.truth;
     const source = {
       kind: "table",
-      file: this.file,
-      text: this.#text,
       names: table.names,
       columns: table.columns,
       leftOut: table.left_out,
@@ -64,7 +75,6 @@ export class Files {
     };
     const plane = table.columns.length === 2 ? table.points : table.plane;
     this.store.load(source, table.points, table.truth, { plane, view: viewOf(plane) });
-    return true;
   }
 
   // Describe the table on the canvas.
