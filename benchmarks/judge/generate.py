@@ -1,6 +1,6 @@
 """Candidates for many labelled sets, by several processes.
 
-    COTERIE_DATA=... PYTHONPATH=benchmarks python -m judge.generate --out runs/judge --lean
+    COTERIE_DATA=... PYTHONPATH=benchmarks python -m judge.generate --out runs/judge
 
 Every process draws sets until the time is up. What is kept of a set: its name and seed, and of each
 candidate the features, the agreement with the others and that with the truth.
@@ -18,62 +18,32 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import torch
+from torch import Generator
 
+from coterie.data.batch import SetBatch
+from coterie.estimators.panel import PANELS
 from coterie.frames.standard import fit_standard
+from coterie.inference.assignment import apply_labels
+from coterie.inference.endings import Context, answer_of
+from coterie.inference.proposal import propose
+from coterie.judge.agreement import agreements, members_of
+from coterie.judge.candidates import VIEWS, Candidate, Reading, candidates_of
+from coterie.judge.features import weigh
+from coterie.judge.views import make_views, turn
 from coterie.systems.protocol import Sequential
 from coterie.weights.catalogue import open_model
-from judge.agreement import agreements, members_of
-from judge.candidates import Candidate, classical, distinct, of_readings
-from judge.episodes import Episode, Job, draw, evaluation_jobs, jobs
-from judge.features import weigh
-from judge.readings import read_sets
-from judge.views import View, make_views, turn
-
-Networks = list[tuple[str, Sequential, tuple[str, ...]]]  # an arm, its network, its views
+from judge.episodes import Episode, draw, evaluation_jobs, jobs, train_names
 
 WIDTH = 16
-VIEWS = (
-    "all",
-    "axes2",
-    "axes3",
-    "axes4",
-    "axes6",
-    "axes8",
-    "rank",
-    "rank4",
-    "unmixed2",
-    "unmixed4",
-    "half0",
-)
-NET_VIEWS = ("all", "axes2", "axes4", "axes8", "rank4", "unmixed2")
-LIGHT_VIEWS = ("all", "axes2", "axes4", "axes8", "rank4", "unmixed2")  # of `--light`
-CHUNK = 24  # sets whose views are read together
-
-
-def read(
-    network: Sequential, arm: str, names: tuple[str, ...], sets: list[tuple[View, ...]]
-) -> list[list[Candidate]]:
-    """The answers of a network to the views of several sets: a list of candidates for each."""
-    chosen = [[view for view in views if view.name in names] for views in sets]
-    if not names:
-        return [[] for _ in sets]
-    flat = [view.padded(WIDTH) for views in chosen for view in views]
-    readings = iter(read_sets(network, flat, batch_size=32, accelerate=False))
-    return [of_readings(arm, views, [next(readings) for _ in views]) for views in chosen]
+UNSPOILT = "the networks that read the train tables: those that were not trained on them"
 
 
 def work(number: int, args: argparse.Namespace, until: float) -> None:
     """One process: its share of the jobs, until the time is up."""
     torch.set_num_threads(1)
-    side = () if args.lean else LIGHT_VIEWS if args.light else VIEWS
-    networks = [
-        (
-            "net",
-            open_model(args.net, args.device)[0],
-            ("all",) if args.light or args.lean else NET_VIEWS,
-        ),
-        ("small", open_model(args.small, args.device)[0], side),
-    ]
+    networks = [open_model(name)[0] for name in args.networks]
+    seen = set(train_names(args.data))  # by the networks that were trained on tables
+    unspoilt = [open_model(name)[0] for name in args.unspoilt]
     mine = [
         job
         for place, job in enumerate(evaluation_jobs(args.data))
@@ -82,40 +52,36 @@ def work(number: int, args: argparse.Namespace, until: float) -> None:
     more = jobs(args.data, first_seed=args.seed + 100_000 * number)
     records: list[dict] = []
     while time.time() < until or mine:
-        chunk = [mine.pop(0) if mine else next(more) for _ in range(args.chunk)]
-        if number % 3:  # so that processes do not draw the same kinds at the same time
-            next(more)
+        job = mine.pop(0) if mine else next(more)
         try:
-            records += candidates_of(chunk, networks, args.data)
+            episode = draw(job, args.data)
+            if len(episode.table) >= 40:
+                asked = unspoilt if job.name in seen else networks
+                records.append(weighed(episode, asked))
         except Exception:
             traceback.print_exc()
-        if args.save_often:
-            np.savez_compressed(Path(args.out, f"weighed{number}.npz"), **pack(records))
     np.savez_compressed(Path(args.out, f"weighed{number}.npz"), **pack(records))
     print(f"process {number}: {len(records)} sets", flush=True)
 
 
-def candidates_of(chunk: list[Job], networks: Networks, folder: str) -> list[dict]:
-    """The candidates of several sets."""
-    episodes = [draw(job, folder) for job in chunk]
-    episodes = [each for each in episodes if len(each.table) >= 40]
-    maps = [fit_standard(each.table, WIDTH) for each in episodes]
-    units = [frame.in_units(each.table) for frame, each in zip(maps, episodes, strict=True)]
-    views = [make_views(each, WIDTH, VIEWS) for each in units]
-    answers: list[list[Candidate]] = [[] for _ in episodes]
-    for arm, network, names in networks:
-        for answer, found in zip(answers, read(network, arm, names, views), strict=True):
-            answer += found
-    records = []
-    for episode, own, seen, answer in zip(episodes, units, views, answers, strict=True):
-        proposals = [
-            each.labels
-            for each in answer
-            if (each.arm, each.view) in (("net", "all"), ("small", "axes4"), ("small", "axes2"))
-        ]
-        answer += classical(seen, proposals)
-        records.append(record(episode, own, distinct(answer)))
-    return records
+def weighed(episode: Episode, networks: list[Sequential]) -> dict:
+    """The candidates of one set, as the estimators make them."""
+    frame = fit_standard(episode.table, WIDTH)
+    units = frame.in_units(episode.table)
+    context = frame(episode.table)
+    readings = [read(network, context) for network in networks]
+    candidates = candidates_of(make_views(units, WIDTH, VIEWS), readings)
+    return record(episode, units, candidates)
+
+
+def read(network: Sequential, points: np.ndarray) -> Reading:
+    """What a network makes of points (n, WIDTH)."""
+    batch = SetBatch.single(torch.from_numpy(points))
+    proposal = propose(network, batch, Generator().manual_seed(0), second_look=True).proposal
+    everyone = np.arange(len(points))
+    rule = answer_of(proposal, Context(points, everyone, everyone, None, "cpu"))
+    labels = np.unique(apply_labels(rule, points), return_inverse=True)[1]
+    return Reading(labels.astype(np.int16), proposal.sure)
 
 
 def record(episode: Episode, units: np.ndarray, candidates: list[Candidate]) -> dict:
@@ -179,17 +145,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--data", default=os.environ.get("COTERIE_DATA"))
-    parser.add_argument("--net", default="amcp-universal")
-    parser.add_argument("--small", default="amcp-universal-small")
+    parser.add_argument("--networks", nargs="+", default=PANELS["amcp-universal"])
+    parser.add_argument("--unspoilt", nargs="+", default=["amcp-universal"], help=UNSPOILT)
     parser.add_argument("--seconds", type=float, default=220)
     parser.add_argument("--processes", type=int, default=16)
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--files", type=int, default=8)
-    parser.add_argument("--chunk", type=int, default=CHUNK)
-    parser.add_argument("--save-often", action="store_true")
-    parser.add_argument("--light", action="store_true", help="only the views of court.py")
-    parser.add_argument("--lean", action="store_true", help="no view but that of all axes")
     parser.add_argument("--evaluate", type=int, default=1)
     args = parser.parse_args()
     if args.data is None:

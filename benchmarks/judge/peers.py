@@ -22,8 +22,8 @@ from coterie.comparison.peers import (
     kmeans_silhouette,
 )
 from coterie.frames.standard import fit_standard
+from coterie.judge.views import turn
 from judge.episodes import Job, draw, suite_names, validation_names
-from judge.views import turn
 
 K_LIMIT = 15
 AXES = 10

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from judge.features import ARMS, feature_names
+from coterie.judge.features import ARMS, feature_names
 from judge.weighed import Weighed, load
 
 Rule = Callable[[Weighed], int]  # the place of the candidate it chooses

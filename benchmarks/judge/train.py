@@ -18,13 +18,13 @@ import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 from sklearn.ensemble import ExtraTreesRegressor
 
-from judge.choose import belief_in_k
-from judge.forest import LEAF, Forest
-from judge.store import NARROW, STORED, Judge, save_judge
+from coterie.inference.judged import NARROW
+from coterie.judge.forest import LEAF, Forest
+from coterie.judge.store import STORED, Judge, save_judge
+from coterie.judge.verdict import belief_in_k
 from judge.weighed import Weighed, folds, load
 
 N_FOLDS = 3
-FAVOURS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3)
 
 
 def fit(sets: list[Weighed], args: argparse.Namespace) -> Forest:
@@ -74,35 +74,20 @@ def as_arrays(model: ExtraTreesRegressor) -> Forest:
     )
 
 
-def narrow(each: Weighed) -> bool:
-    """Whether a set has so few columns that the narrow forest judges it."""
-    return each.meta["shape"][1] <= NARROW
-
-
 def aside_scores(sets: list[Weighed], args: argparse.Namespace) -> list[np.ndarray]:
     """Scores of each set's candidates by forests that saw neither it nor its origin."""
     fold = folds(sets, N_FOLDS)
-    scores: list[np.ndarray] = [np.empty(0)] * len(sets)
-    for kind in (True, False):
-        own = [i for i in range(len(sets)) if narrow(sets[i]) == kind]
-        for number in range(N_FOLDS):
-            learn = [sets[i] for i in own if fold[i] != number and sets[i].part == "train"]
-            forest = fit(learn, args)
-            for i in own:
-                # Sets that are never trained on get the mean of all folds.
-                if sets[i].part == "train" and fold[i] == number:
-                    scores[i] = forest.predict(sets[i].inputs)
-                elif sets[i].part != "train":
-                    share = forest.predict(sets[i].inputs) / N_FOLDS
-                    scores[i] = share if not len(scores[i]) else scores[i] + share
-    return scores
-
-
-def favoured(scores: np.ndarray, each: Weighed, favour: float) -> np.ndarray:
-    """Scores (C,) with the favour that the network's own answer has in narrow sets."""
-    scores = scores.copy()
-    scores[0] += favour * narrow(each)
-    return scores
+    forests = [
+        fit([e for e, own in zip(sets, fold, strict=True) if own != n and e.part == "train"], args)
+        for n in range(N_FOLDS)
+    ]
+    return [
+        forests[own].predict(each.inputs)
+        if each.part == "train"
+        # Sets that are never trained on get the mean of all folds.
+        else np.mean([forest.predict(each.inputs) for forest in forests], 0)
+        for each, own in zip(sets, fold, strict=True)
+    ]
 
 
 def calibration(score: np.ndarray, ari: np.ndarray) -> tuple[float, float]:
@@ -156,7 +141,7 @@ def say(label: str, sets: list[Weighed], choices: list[int]) -> None:
 
 def say_stored(label: str, judge: Judge, sets: list[Weighed]) -> None:
     """The same for the judge that is stored: its forests have seen all train sets, not a part."""
-    scores = [judge.scores_of_inputs(each.inputs, each.meta["shape"][1]) for each in sets]
+    scores = [judge.forest.predict(each.inputs) for each in sets]
     say(label, sets, [int(each.argmax()) for each in scores])
     expected = np.mean([judge.calibrated(each.max()) for each in scores])
     print(f"{label}: expected agreement {expected:.3f}")
@@ -177,46 +162,38 @@ def main() -> None:
     sets = load(args.folders, tuple(args.without))
     scores = aside_scores(sets, args)
     train = [i for i, each in enumerate(sets) if each.part == "train"]
-    few = [i for i in train if narrow(sets[i])]
 
-    def mean_ari(favour: float) -> float:
-        return float(
-            np.mean([sets[i].ari[favoured(scores[i], sets[i], favour).argmax()] for i in few])
-        )
-
-    favour = max(FAVOURS, key=mean_ari)
-    print("favour", favour, {each: round(mean_ari(each), 3) for each in FAVOURS})
-    final = [favoured(own, each, favour) for own, each in zip(scores, sets, strict=True)]
-    chosen = [int(own.argmax()) for own in final]
+    chosen = [int(own.argmax()) for own in scores]
     groups = {
         "train tables": lambda each: each.whole and each.part == "train" and not each.meta["seed"],
         "parts of train tables": lambda each: each.meta["source"] == "table",
         "mixtures": lambda each: each.meta["source"] == "mixture",
         "universal prior": lambda each: each.meta["source"] == "universal",
         "validation tables": lambda each: each.part == "validation" and not each.meta["seed"],
+        "wide validation tables": lambda each: (
+            each.part == "validation" and not each.meta["seed"] and each.meta["shape"][1] > NARROW
+        ),
         "suite": lambda each: each.part == "suite" and not each.meta["seed"],
     }
     for label, belongs in groups.items():
         own = [i for i, each in enumerate(sets) if belongs(each)]
         if len(own) > 1:
             say(label, [sets[i] for i in own], [chosen[i] for i in own])
-    score = np.array([final[i].max() for i in train])
+    score = np.array([scores[i].max() for i in train])
     ari = np.array([sets[i].ari[chosen[i]] for i in train]).clip(0, 1)
     slope, offset = calibration(score, ari)
-    warm = temperature([sets[i] for i in train], [final[i] for i in train])
+    warm = temperature([sets[i] for i in train], [scores[i] for i in train])
     judge = Judge(
-        fit([sets[i] for i in train if narrow(sets[i])], args),
-        fit([sets[i] for i in train if not narrow(sets[i])], args),
-        favour,
+        fit([sets[i] for i in train], args),
         warm,
         slope,
         offset,
     )
     for label in ("train tables", "validation tables", "suite"):
         own = [i for i, each in enumerate(sets) if groups[label](each)]
-        said = np.array([judge.calibrated(final[i].max()) for i in own])
+        said = np.array([judge.calibrated(scores[i].max()) for i in own])
         true = np.array([sets[i].ari[chosen[i]] for i in own])
-        belief = [belief_in_k(final[i], sets[i].k, warm).max() for i in own]
+        belief = [belief_in_k(scores[i], sets[i].k, warm).max() for i in own]
         right = [sets[i].k[chosen[i]] == sets[i].meta["k"] for i in own]
         print(
             f"{label}: expected agreement {said.mean():.3f}, true {true.mean():.3f}, correlation"

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.judge.features import Evidence
+from coterie.judge.relations import with_relations
 from judge.episodes import listed
-from judge.features import Evidence
-from judge.relations import with_relations
 
 
 @dataclass(frozen=True)

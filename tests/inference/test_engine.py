@@ -290,7 +290,8 @@ def test_clusters_are_numbered_by_what_their_points_count(blobs):
 def test_the_number_of_clusters_is_obeyed(shipped_dac, blobs, ending, k, context_size):
     settings = {"ending": ending, "context_size": context_size}
     points = as_float32(blobs)
-    clustering, rule, noise, _ = run(shipped_dac, points, constraints=Constraints(k, k), **settings)
+    found = run(shipped_dac, points, constraints=Constraints(k, k), **settings)
+    clustering, rule, noise = found.clustering, found.rule, found.noise
     assert set(clustering.labels) == set(range(k))
     assert clustering.probabilities.shape == (300, k)
     assert (apply_labels(rule, points, 41, noise=noise) == clustering.labels).all()
@@ -376,7 +377,7 @@ class AllAtOnce:
 
 def test_a_direct_system_is_asked_once(blobs):
     system, points = AllAtOnce(2, 0, 1), as_float32(blobs)
-    clustering, rule, noise, context = run(system, points)
+    clustering, rule, noise, context, *_ = run(system, points)
     assert len(system.generators) == 1
     assert ari(blobs.labels, clustering.labels) == 1
     assert np.bincount(clustering.labels).tolist() == [150, 100, 50]

@@ -9,8 +9,9 @@ from scipy.special import expit
 
 import coterie
 from coterie.data.batch import SetBatch
-from coterie.inference.endings import Context, Proposal
+from coterie.inference.endings import Context
 from coterie.inference.loop import find_clusters
+from coterie.inference.proposal import Proposal
 from coterie.inference.second_look import Look
 from coterie.inference.trace import trace
 from coterie.weights.catalogue import open_model

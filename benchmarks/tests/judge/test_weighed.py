@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from coterie.weights.catalogue import open_model
-from judge.episodes import Episode, Job, overlapping_mixture, part_of_table
-from judge.generate import candidates_of, merge, pack
+from judge.episodes import Episode, Job, draw, overlapping_mixture, part_of_table
+from judge.generate import merge, pack, weighed
 from judge.weighed import load
 
 
@@ -13,7 +13,7 @@ from judge.weighed import load
 def records():
     network = open_model("amcp-universal-small")[0]
     chunk = [Job("mixture", "mixture", seed) for seed in (0, 1)]
-    return candidates_of(chunk, [("net", network, ("all",))], folder="")
+    return [weighed(draw(job, folder=""), [network]) for job in chunk]
 
 
 def test_records_are_read_as_they_were_packed(records, tmp_path):
@@ -42,8 +42,8 @@ def test_classes_of_parts_and_mixtures_have_no_gaps():
     rng = np.random.default_rng(0)
     table, truth = rng.normal(size=(400, 6)), rng.integers(0, 5, 400).astype(np.int16)
     for seed in range(20):
-        for draw in (lambda own: part_of_table(table, truth, own), overlapping_mixture):
-            episode = Episode(Job("", "", seed), *draw(np.random.default_rng(seed)))
+        for make in (lambda own: part_of_table(table, truth, own), overlapping_mixture):
+            episode = Episode(Job("", "", seed), *make(np.random.default_rng(seed)))
             assert len(episode.table) == len(episode.truth)
             classes = np.unique(episode.truth)
             np.testing.assert_array_equal(classes, np.arange(len(classes)))

@@ -23,6 +23,7 @@ class Ending(StrEnum):
 
     auto = "auto"
     network = "network"
+    judge = "judge"
     em = "em"
     consolidate = "consolidate"
 

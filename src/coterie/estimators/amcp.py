@@ -38,11 +38,15 @@ class AMCP(AmortizedClusterer):
         Weights trained with "regular" also run with "ot" and vice versa; "column" only itself.
     n_em_steps : int or None, default=None
         EM steps between points and references in the encoder; None for that of training.
-    ending : {"auto", "network", "em", "consolidate"}, default="auto"
-        How the clusters found become the answer. "network": as the network found them. "em": they
-        are re-estimated in the light of each other, and all stay (AMCP*). "consolidate": the
-        likelihood may also drop, merge and split clusters. "em" and "consolidate" need weights
-        with a density. "auto": "consolidate" where the weights have a density, else "network".
+    ending : {"auto", "network", "judge", "em", "consolidate"}, default="auto"
+        How the clusters found become the answer. "network": as the network found them. "judge": a
+        learned judge chooses between the answers of several networks, k-means, mixtures of
+        Gaussians and spectral cuts; it needs weights that read every set in a frame of its own, as
+        "amcp-universal". "em": the clusters are re-estimated in the light of each other, and all
+        stay (AMCP*). "consolidate": the likelihood may also drop, merge and split clusters. "em"
+        and "consolidate" need weights with a density. "auto": "consolidate" where the weights have
+        a density; "judge" for the shipped universal weights on more than three columns; else
+        "network".
     second_look : bool, default=True
         Whether the network may divide each cluster when it sees it alone: with weights that read
         every set in a frame of its own, as "amcp-universal", and with those that have a density,
@@ -73,10 +77,18 @@ class AMCP(AmortizedClusterer):
         noise.
     k_probabilities_ : ndarray (K + 1,)
         The probability of k clusters at place k, within n_clusters where that is given; computed on
-        first access. Where the ending consolidates it is the evidence of k under the prior of
-        training. Otherwise the network is run again on eight parts of the rows, which takes as long
-        as eight fits, and its answers are smoothed: a heuristic that was tuned on sets like those
-        of training, no posterior. n_clusters_ need not be the most probable k.
+        first access. Where a judge has chosen it is the judge's, and n_clusters_ is the most
+        probable k unless small clusters were dissolved. Where the ending consolidates it is the
+        evidence of k under the prior of training. Otherwise the network is run again on eight parts
+        of the rows, which takes as long as eight fits, and its answers are smoothed: a heuristic
+        that was tuned on sets like those of training, no posterior. n_clusters_ need not be the
+        most probable k then.
+    expected_agreement_ : float or None
+        The adjusted Rand index with the true clusters that the judge expects of `labels_`, computed
+        on first access; None for weights that do not read every set in a frame of its own, and for
+        fewer than 40 rows.
+    runner_up_ : int or None
+        Another number of clusters at least half as probable as n_clusters_, the most probable one.
     trace_ : tuple of Step
         What each step claimed of the rows that the network saw, and how sure it was.
     clustering_ : Clustering

@@ -25,12 +25,19 @@ from coterie.estimators.checks import refuse_bad_values, refuse_odd_arrays, refu
 from coterie.estimators.deprecation import DEPRECATED, ending_of
 from coterie.estimators.fitted import Fitted
 from coterie.estimators.hub import Pretrained
+from coterie.estimators.panel import judged_ending
 from coterie.frames.fitting import fit_frame
 from coterie.frames.protocol import FramedTable
 from coterie.frames.standard import MAX_ROWS, NUMERIC
 from coterie.frames.table_columns import column_names
 from coterie.frames.table_encoding import Encoded, TableEncoding, fit_encoding
-from coterie.inference.belief import FitRecord, k_probabilities
+from coterie.inference.belief import (
+    FitRecord,
+    agreement_to_expect,
+    judged_rows,
+    k_probabilities,
+    nearly_as_probable,
+)
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Sample, draw_context, draw_weighted_context
 from coterie.inference.endings import ENDINGS, Ending, EndingName, choose_ending
@@ -70,6 +77,7 @@ class AmortizedClusterer(
     consolidate: bool | str
     _encoding: TableEncoding | None
     _k_probabilities: NDArray[np.float64] | None
+    _expected_agreement: float | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [str, Path],
@@ -105,7 +113,16 @@ class AmortizedClusterer(
                 f" {type(self).__name__} needs {self.system!r}"
             )
         traits = card.traits
-        ending = choose_ending(ending_of(self, traits), traits)
+        ending_name = ending_of(self, traits)
+        judge = judged_ending(
+            self.weights,
+            ending_name,
+            traits,
+            table.shape[1],
+            self.device,
+            second_look=self.second_look,
+        )
+        ending = choose_ending(ending_name, traits, judge)
         network, exact = self._networks(ending)
         config = self._inference(card, ending)
         # Without a seed the draws do not depend on the order of the rows, nor on global state.
@@ -125,9 +142,10 @@ class AmortizedClusterer(
             random_state=random_state,
         )
         columns = min(table.shape[1], traits.columns)
+        framed = FramedTable(table, frame)
         outcome = cluster_points(
             network,
-            FramedTable(table, frame),
+            framed,
             config,
             random_state,
             columns=columns,
@@ -141,8 +159,13 @@ class AmortizedClusterer(
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
         self.fitted_ = Fitted(frame, outcome.rule, outcome.noise)
-        self._record = FitRecord(network, outcome, config, columns)
+        units = None
+        if traits.frame == "standard" and outcome.verdict is None:
+            judged = outcome.rows[judged_rows(len(outcome.rows))]
+            units = framed.units(judged).astype(np.float32)
+        self._record = FitRecord(network, outcome, config, columns, units)
         self._k_probabilities = None
+        self._expected_agreement = None
         self.clustering_ = replace(outcome.clustering, warnings=notes)
         self.trace_ = outcome.clustering.steps
         self.labels_ = outcome.clustering.labels
@@ -163,6 +186,19 @@ class AmortizedClusterer(
         view = self._k_probabilities.view()
         view.flags.writeable = False
         return view
+
+    @property
+    def expected_agreement_(self) -> float | None:
+        """The agreement with the true clusters to be expected, computed on first access."""
+        check_is_fitted(self)
+        if self._expected_agreement is None:
+            self._expected_agreement = agreement_to_expect(self._record)
+        return self._expected_agreement
+
+    @property
+    def runner_up_(self) -> int | None:
+        """Another number of clusters that is nearly as probable as n_clusters_, if there is one."""
+        return nearly_as_probable(self.k_probabilities_, self.n_clusters_)
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """The cluster of each row of X (n, d), by the rule found in `fit`."""

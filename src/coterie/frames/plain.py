@@ -24,6 +24,10 @@ class PlainColumns:
         mapped[:, : table.shape[1]] = table
         return mapped
 
+    def in_units(self, table: NDArray) -> NDArray[np.float64]:
+        """The columns as they are: (n, d)."""
+        return np.asarray(table, dtype=np.float64)
+
 
 def fit_plain(table: NDArray, width: int) -> PlainColumns:
     """The map of a table (n, d): principal components if d is larger than the width."""

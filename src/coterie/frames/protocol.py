@@ -16,6 +16,9 @@ class Frame(Protocol):
     def __call__(self, table: NDArray, /) -> NDArray[np.float32]:
         """(n, d) -> (n, width); missing columns are zero."""
 
+    def in_units(self, table: NDArray, /) -> NDArray[np.float64]:
+        """The columns (n, d) in the units of the frame, before it turns or cuts them."""
+
 
 @dataclass(frozen=True)
 class FramedTable:
@@ -30,3 +33,7 @@ class FramedTable:
     def __getitem__(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
         """Some rows: (m, width)."""
         return self.frame(self.table[rows])
+
+    def units(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The columns of some rows in the units of the frame: (m, d)."""
+        return self.frame.in_units(self.table[rows])

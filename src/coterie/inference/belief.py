@@ -1,9 +1,10 @@
 """The probability of each number of clusters, computed on request after a fit.
 
-Where clusters have a density and the likelihood decided, it is the evidence of each number.
-Otherwise, or where the clusters are unlike those that the evidence knows, the network is run again
-on parts of the set: where its answers differ, the number is in doubt. A network that is wrong in
-the same way each time is not found out, so its answers are smoothed, some of them widely.
+Where a judge has chosen, it is the judge's. Where clusters have a density and the likelihood
+decided, it is the evidence of each number. Otherwise, or where the clusters are unlike those that
+the evidence knows, the network is run again on parts of the set: where its answers differ, the
+number is in doubt. A network that is wrong in the same way each time is not found out, so its
+answers are smoothed, some of them widely.
 """
 
 from dataclasses import dataclass, replace
@@ -11,9 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.inference.assignment import apply
+from coterie.inference.assignment import apply, apply_labels
 from coterie.inference.constraints import Constraints
+from coterie.inference.context import Rows, evenly_spaced
 from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
+from coterie.inference.judged import JUDGED_ROWS, expected_agreement, worth_judging
+from coterie.judge.store import open_judge
 from coterie.mixtures.consolidate import Range, can_be_judged
 from coterie.mixtures.em import estimate
 from coterie.mixtures.evidence import trained_prior
@@ -34,6 +38,8 @@ MISTAKEN = 0.1
 MISTAKEN_WIDTH = 0.5
 FARTHEST = 2  # times the largest answer: nobody believes in more, unless training had more
 
+NEARLY = 0.5  # of the probability of the number that stands: so much makes another worth a word
+
 KProbabilities = NDArray[np.float64]
 
 
@@ -41,13 +47,42 @@ KProbabilities = NDArray[np.float64]
 class FitRecord:
     """What is kept of a fit, so that its number of clusters can be questioned later.
 
-    columns: how many of the context's hold data.
+    columns: how many of the context's hold data; units: the columns (n, d) of some rows of the
+    context, `judged_rows`, in the units of a standard frame, where no judge was asked yet.
     """
 
     system: Sequential | Direct
     outcome: Outcome
     config: InferenceConfig
     columns: int
+    units: NDArray[np.float32] | None = None
+
+
+def judged_rows(n_points: int) -> Rows:
+    """Which of the n points of a context a judge looks at."""
+    return evenly_spaced(n_points, JUDGED_ROWS)
+
+
+def agreement_to_expect(fit: FitRecord) -> float | None:
+    """The adjusted Rand index with the true clusters that the judge expects, None without one."""
+    if fit.outcome.verdict is not None:
+        return fit.outcome.verdict.expected_agreement
+    if fit.units is None or not worth_judging(fit.units):
+        return None
+    rows = judged_rows(len(fit.outcome.context))
+    labels = apply_labels(fit.outcome.rule, fit.outcome.context[rows])
+    width = fit.system.traits.columns
+    units = fit.units.astype(np.float64)
+    return expected_agreement(open_judge(), units, width, labels, fit.outcome.sure)
+
+
+def nearly_as_probable(belief: KProbabilities, n_clusters: int) -> int | None:
+    """Another number of clusters that is nearly as probable, None where there is none."""
+    others = belief.copy()
+    chosen = others[n_clusters] if n_clusters < len(others) else 0.0
+    others[n_clusters : n_clusters + 1] = 0.0
+    best = int(others.argmax())
+    return best if others[best] >= NEARLY * chosen and others[best] > 0 else None
 
 
 def k_probabilities(fit: FitRecord) -> KProbabilities:
@@ -55,13 +90,15 @@ def k_probabilities(fit: FitRecord) -> KProbabilities:
     constraints = fit.config.constraints
     if constraints.at_least == constraints.at_most:
         return np.eye(1, constraints.at_least + 1, constraints.at_least)[0]
+    if fit.outcome.verdict is not None:
+        return _within(_range(fit), fit.outcome.verdict.k_probabilities)
     belief = belief_by_evidence(fit) if fit.config.ending.proposes else None
     return belief_by_repeats(fit) if belief is None else belief
 
 
 def belief_by_evidence(fit: FitRecord) -> KProbabilities | None:
     """In proportion to the evidence; None where the prior of the evidence does not fit."""
-    _, rule, _, context = fit.outcome
+    rule, context = fit.outcome.rule, fit.outcome.context
     columns = np.ascontiguousarray(context[:, : fit.columns].T, dtype=np.float64)
     memberships = apply(rule, context).probabilities
     mixture = estimate(columns, np.ascontiguousarray(memberships.T))
@@ -84,9 +121,7 @@ def belief_by_repeats(fit: FitRecord) -> KProbabilities:
     sizes = _range(fit)
     answers = [fit.outcome.clustering.n_clusters, *repeated_answers(fit)]
     most = max(FARTHEST * max(answers), fit.system.traits.k_max or 0, sizes.at_least)
-    belief = smear(answers, int(min(most, sizes.at_most)))
-    belief[: sizes.at_least] = 0.0
-    return belief / belief.sum()
+    return _within(sizes, smear(answers, int(min(most, sizes.at_most))))
 
 
 def repeated_answers(fit: FitRecord) -> list[int]:
@@ -116,6 +151,13 @@ def _range(fit: FitRecord) -> Range:
     constraints, n_points = fit.config.constraints, len(fit.outcome.context)
     at_most = n_points if constraints.at_most is None else min(constraints.at_most, n_points)
     return Range(constraints.at_least, at_most)
+
+
+def _within(sizes: Range, belief: KProbabilities) -> KProbabilities:
+    """The belief in the numbers that are allowed, zero for others."""
+    belief = belief[: sizes.at_most + 1].copy()
+    belief[: sizes.at_least] = 0.0
+    return belief / belief.sum()
 
 
 def draw_parts(n_points: int) -> list[NDArray[np.intp]]:

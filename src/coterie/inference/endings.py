@@ -3,6 +3,7 @@
 - `network`: the network's own answer, read again in float64;
 - `framed`: the same for networks that read every set in a frame of its own, carried from the
   context to all other points by their nearest neighbours in it;
+- a judge's choice among such answers and those of other methods, see `inference/judged.py`;
 - `reestimated`: EM over the clusters found, all of which stay (AMCP*);
 - `consolidated`: a mixture whose likelihood and evidence also decide how many there are.
 
@@ -21,19 +22,21 @@ from coterie.inference.assignment import apply_labels
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows
 from coterie.inference.outliers import Spacing
+from coterie.inference.proposal import Proposal
 from coterie.inference.rules.branching import BranchingRule
-from coterie.inference.rules.direct import DirectRule, present_clusters
+from coterie.inference.rules.direct import DirectRule
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.neighbours import NeighbourRule
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.replay import ReplayRule
 from coterie.inference.rules.wrapped import SpacedRule
-from coterie.inference.second_look import Look, confident_clusters
+from coterie.inference.second_look import confident_clusters
+from coterie.judge.verdict import Verdict
 from coterie.mixtures.consolidate import consolidate
-from coterie.systems.protocol import Commit, Direct, Memberships, Sequential, cluster_numbers
+from coterie.systems.protocol import Direct, Sequential, cluster_numbers
 from coterie.systems.traits import Traits
 
-EndingName = Literal["auto", "network", "em", "consolidate"]
+EndingName = Literal["auto", "network", "judge", "em", "consolidate"]
 ENDINGS: tuple[EndingName, ...] = get_args(EndingName)
 
 
@@ -41,7 +44,8 @@ class Context(NamedTuple):
     """The points (m, D) on which clusters are found.
 
     rows: (m,), which points of the set they are; seen: which of them the network was shown;
-    columns: how many columns hold data, None for all; rule_device: where the rule will compute.
+    columns: how many columns hold data, None for all; rule_device: where the rule will compute;
+    units: the columns (m, d) in the units of the frame, before it turns them; None for the points.
     """
 
     points: NDArray[np.float32]
@@ -49,52 +53,22 @@ class Context(NamedTuple):
     seen: Rows
     columns: int | None
     rule_device: str
-
-
-class Partition(NamedTuple):
-    """Labels (N,), -1 for points without a cluster, and the number of clusters."""
-
-    labels: NDArray[np.integer]
-    n_clusters: int
-
-
-class Proposal(NamedTuple):
-    """What a system found among the points that it was shown.
-
-    commits: of a sequential system; looks: one for each commit, where there was a second look;
-    memberships: of a direct system; exact: the system in float64, where the caller has it.
-    """
-
-    system: Sequential | Direct
-    commits: tuple[Commit, ...] = ()
-    looks: tuple[Look, ...] = ()
-    memberships: Memberships | None = None
-    exact: Sequential | Direct | None = None
-
-    @property
-    def clusters(self) -> tuple[Commit, ...]:
-        """The commits, those that a second look divided replaced by their parts."""
-        if not self.looks:
-            return self.commits
-        return tuple(cluster for look in self.looks for cluster in look.clusters())
-
-    def partition(self) -> Partition:
-        """The cluster of each point that was shown."""
-        if self.memberships is not None:
-            present = present_clusters(self.memberships)
-            labels = self.memberships.log_probabilities[0][:, present].argmax(1)
-            return Partition(labels.cpu().numpy(), len(present))
-        numbers = cluster_numbers(self.clusters)
-        joined = torch.stack([cluster.joined[0] for cluster in self.clusters])  # (S, N)
-        labels = torch.where(joined, numbers[:, None], -1).amax(0)
-        return Partition(labels.cpu().numpy(), int(numbers.max()) + 1)
+    units: Callable[[], NDArray[np.float64]] | None = None
 
 
 class Ended(NamedTuple):
-    """A rule, and the mean log-likelihood of the context where clusters have a density."""
+    """A rule, and the mean log-likelihood of the context where clusters have a density.
+
+    verdict: a judge's, where one has chosen; own: whether the probabilities are a network's own.
+    """
 
     rule: Rule
     log_likelihood: float | None = None
+    verdict: Verdict | None = None
+    own: bool = True
+
+
+End = Callable[[Proposal, Context, Constraints], Ended]
 
 
 class Ending(NamedTuple):
@@ -105,7 +79,7 @@ class Ending(NamedTuple):
     the system in float64 is needed.
     """
 
-    end: Callable[[Proposal, Context, Constraints], Ended]
+    end: End
     proposes: bool = False
     own: bool = False
     exact: bool = False
@@ -122,14 +96,26 @@ def network(proposal: Proposal, context: Context, constraints: Constraints) -> E
 
 def framed(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
     """The network's own answer on the context, and its nearest neighbours elsewhere."""
+    ended = Ended(answer_of(proposal, context), _own_log_likelihood(proposal, context))
+    return with_noise(ended, context, constraints)
+
+
+def answer_of(proposal: Proposal, context: Context) -> Rule:
+    """The network's answer on the context as a rule: that of the nearest neighbours elsewhere."""
     # In float32: the network is run once, on the context, so chunks cannot change its answer.
     own = _own_rule(proposal.system, proposal, torch.float32)
-    rule: Rule = NeighbourRule.of(own, context.points)
+    rule = NeighbourRule.of(own, context.points)
     if all(commit.cluster is None for commit in proposal.commits) and proposal.commits:
         rule = rule.select(confident_clusters(proposal.clusters))
-    if constraints.noise:
-        rule = SpacedRule(rule, Spacing.of(context.points, apply_labels(rule, context.points)))
-    return Ended(rule, _own_log_likelihood(proposal, context))
+    return rule
+
+
+def with_noise(ended: Ended, context: Context, constraints: Constraints) -> Ended:
+    """Points far from all of the context are noise, where noise is asked for."""
+    if not constraints.noise:
+        return ended
+    spacing = Spacing.of(context.points, apply_labels(ended.rule, context.points))
+    return ended._replace(rule=SpacedRule(ended.rule, spacing))
 
 
 def reestimated(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
@@ -145,12 +131,23 @@ def consolidated(proposal: Proposal, context: Context, constraints: Constraints)
 NETWORK_ENDING = Ending(network, own=True, exact=True)
 
 
-def choose_ending(name: EndingName, traits: Traits) -> Ending:
-    """The ending of that name for a system with these traits; "auto" is the best it allows."""
+def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -> Ending:
+    """The ending of that name for a system with these traits; "auto" is the best it allows.
+
+    judged: the ending by a judge, where one is at hand.
+    """
     if name == "auto":
-        name = "consolidate" if traits.density == "gaussian" else "network"
+        own: EndingName = "network" if judged is None else "judge"
+        name = "consolidate" if traits.density == "gaussian" else own
     if name not in ENDINGS:
         raise ValueError(f"unknown ending {name!r}; known: {', '.join(ENDINGS)}")
+    if name == "judge":
+        if judged is None or traits.frame != "standard":
+            raise ValueError(
+                'ending="judge" needs weights that read every set in a frame of its own, as'
+                ' "amcp-universal"; use ending="auto" or ending="network"'
+            )
+        return Ending(judged, own=True)
     if name == "network":
         return Ending(framed, own=True) if traits.frame == "standard" else NETWORK_ENDING
     if traits.density != "gaussian":

@@ -20,18 +20,18 @@ from torch import Generator
 from coterie.data.batch import SetBatch
 from coterie.encoders.items import EncodedItems
 from coterie.encoders.protocol import Encoder
-from coterie.frames.standard import fit_standard
+from coterie.frames.protocol import FramedTable
 from coterie.inference.assignment import Points, apply, keep_clusters, occupied_by_size
 from coterie.inference.constraints import Constraints, apply_constraints
-from coterie.inference.context import Sample, draw_context, evenly_spaced
-from coterie.inference.endings import NETWORK_ENDING, Context, Ending, Proposal
-from coterie.inference.loop import find_clusters
+from coterie.inference.context import Rows, Sample, draw_context, evenly_spaced
+from coterie.inference.endings import NETWORK_ENDING, Context, Ending
+from coterie.inference.proposal import propose
 from coterie.inference.result import Clustering
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.wrapped import tempered
-from coterie.inference.second_look import Look, look_again, look_closer
 from coterie.inference.trace import trace
-from coterie.systems.protocol import Commit, Direct, Sequential, State
+from coterie.judge.verdict import Verdict
+from coterie.systems.protocol import Direct, Sequential
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,17 @@ class InferenceConfig:
 class Outcome(NamedTuple):
     """A clustering, the rule for further points, and whether it labels some of them noise.
 
-    context: the points (m, D) on which the clusters were found.
+    context: the points (m, D) on which the clusters were found; rows: which points of the set they
+    are (m,); sure: how sure the system was of its steps; verdict: a judge's, where one has chosen.
     """
 
     clustering: Clustering
     rule: Rule
     noise: bool
     context: NDArray[np.float32]
+    rows: Rows
+    sure: float
+    verdict: Verdict | None = None
 
 
 def cluster_points(
@@ -97,10 +101,13 @@ def cluster_points(
     order = np.lexsort(drawn.T)
     rule_device = "cpu" if len(points) <= config.chunk_size else config.device
     seen = evenly_spaced(len(drawn), _n_shown(len(drawn), config))
-    context = Context(drawn[order], index[order], seen, columns, rule_device)
+    units = partial(points.units, index[order]) if isinstance(points, FramedTable) else None
+    context = Context(drawn[order], index[order], seen, columns, rule_device, units)
     batch = SetBatch.single(torch.from_numpy(context.points[seen]).to(config.device))
     generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
-    proposal, warnings = _propose(system, batch, config, generator)
+    # Where the likelihood decides, it also divides.
+    looks = config.second_look and not config.ending.proposes
+    proposal, warnings = propose(system, batch, generator, second_look=looks)
     ended = config.ending.end(proposal._replace(exact=exact), context, config.constraints)
     steps = trace(proposal, context, whole=config.whole_trace)
 
@@ -112,7 +119,7 @@ def cluster_points(
         counts=counts,
         chunk_size=config.chunk_size,
     )
-    rule = tempered(rule, config.temperature)
+    rule = tempered(rule, config.temperature if ended.own else 1.0)
     found = apply(rule, points, config.chunk_size, noise=noise)
     by_size = occupied_by_size(found, counts)
     found = keep_clusters(found, by_size, config.chunk_size)
@@ -124,53 +131,9 @@ def cluster_points(
         warnings=(*warnings, *unsatisfied),
     )
     rule = rule.select(torch.from_numpy(by_size).to(rule.device))
-    return Outcome(clustering, rule, noise, context.points)
-
-
-class Proposed(NamedTuple):
-    """What a system found in a context, and warnings about it."""
-
-    proposal: Proposal
-    warnings: tuple[str, ...] = ()
-
-
-def _propose(
-    system: Sequential | Direct, batch: SetBatch, config: InferenceConfig, generator: Generator
-) -> Proposed:
-    if isinstance(system, Direct):
-        with torch.inference_mode():
-            memberships = system.cluster(batch, generator)
-        return Proposed(Proposal(system, memberships=memberships))
-    state = find_clusters(system, batch, generator=generator)
-    commits = state.with_points()
-    if not commits:
-        raise ValueError("the network claims no point at all: its weights are damaged")
-    looks = _look(system, batch, commits, config, generator) if config.second_look else ()
-    return Proposed(Proposal(system, commits, looks), _unfinished(state, system.step_limit(batch)))
-
-
-def _look(
-    system: Sequential,
-    batch: SetBatch,
-    commits: tuple[Commit, ...],
-    config: InferenceConfig,
-    generator: Generator,
-) -> tuple[Look, ...]:
-    """The second look that suits the system: in a frame of its own, or in that of the set.
-
-    In the frame of the set only clusters with a density are divided: without one, bent clusters
-    would be divided too often. Where the likelihood decides, it also divides. A system whose steps
-    name their cluster has looked at every point already.
-    """
-    traits = system.traits
-    if any(commit.cluster is not None for commit in commits):
-        return ()
-    if traits.frame == "standard":
-        refit_frame = partial(fit_standard, width=traits.columns)
-        return look_closer(system, batch, commits, refit_frame, generator=generator)
-    if traits.density is not None and not config.ending.proposes:
-        return look_again(system, batch, commits, generator=generator)
-    return ()
+    return Outcome(
+        clustering, rule, noise, context.points, context.rows, proposal.sure, ended.verdict
+    )
 
 
 def _n_shown(n_points: int, config: InferenceConfig) -> int:
@@ -178,12 +141,3 @@ def _n_shown(n_points: int, config: InferenceConfig) -> int:
     if not config.ending.proposes or config.n_proposal_points is None:
         return n_points
     return config.n_proposal_points
-
-
-def _unfinished(state: State, step_limit: int) -> tuple[str, ...]:
-    if len(state.commits) < step_limit or not (left := int(state.remaining.sum())):
-        return ()
-    return (
-        f"the network was stopped after {step_limit} steps with {left} points left: the data look"
-        " unlike its training sets",
-    )

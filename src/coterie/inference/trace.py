@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from coterie.inference.context import Rows
-from coterie.inference.endings import Context, Proposal
+from coterie.inference.endings import Context
+from coterie.inference.proposal import Proposal
 from coterie.inference.result import Step
 from coterie.systems.protocol import Commit, Sequential
 

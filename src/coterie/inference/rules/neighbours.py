@@ -48,11 +48,7 @@ class NeighbourRule:
         return len(self.clusters)
 
     def log_probabilities(self, points: Tensor) -> Tensor:
-        n_neighbours = min(NEIGHBOURS, len(self.answers))
-        distance, index = self.places.query(points.numpy(), k=[*range(1, n_neighbours + 1)])
-        square = torch.from_numpy(distance).square() + SAME_PLACE  # (M, neighbours)
-        log_weight = (square[:, :1] / square).log().log_softmax(1)
-        answers = (self.answers[index] + log_weight[..., None]).logsumexp(1)
+        answers = interpolated(self.places, self.answers, points)
         return answers[:, self.clusters].log_softmax(1)
 
     def unwanted(self, points: Tensor) -> Tensor:
@@ -70,3 +66,12 @@ class NeighbourRule:
     def _refused(self) -> Tensor:
         context = torch.from_numpy(np.asarray(self.places.data, dtype=np.float32))
         return self.source.unwanted(context.to(self.source.device)).cpu()
+
+
+def interpolated(places: cKDTree, answers: Tensor, points: Tensor) -> Tensor:
+    """Log-probabilities (m, S) at m places, at other points (M, D): (M, S)."""
+    n_neighbours = min(NEIGHBOURS, len(answers))
+    distance, index = places.query(points.numpy(), k=[*range(1, n_neighbours + 1)])
+    square = torch.from_numpy(distance).square() + SAME_PLACE  # (M, neighbours)
+    log_weight = (square[:, :1] / square).log().log_softmax(1)
+    return (answers[index] + log_weight[..., None]).logsumexp(1)

@@ -9,7 +9,7 @@ from scipy.sparse import coo_matrix, diags, identity
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from scipy.spatial import cKDTree
 
-from judge.arms import Labels, numbered
+from coterie.judge.arms import Labels, numbered
 
 NEIGHBOURS = 10
 MOST = 16  # clusters: each takes an eigenvector

@@ -6,8 +6,8 @@ from scipy.stats import multivariate_normal
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
-from judge.arms import by_bic, fit_mixtures, lloyd, merged, ward_cuts
-from judge.gaussians import moments_of, quadratic_terms, weighted_forms
+from coterie.judge.arms import by_bic, fit_mixtures, lloyd, merged, ward_cuts
+from coterie.judge.gaussians import moments_of, quadratic_terms, weighted_forms
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ Computed from the features and the agreement of whoever is there, so candidates 
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.features import ARMS, Evidence, feature_names
+from coterie.judge.features import ARMS, Evidence, feature_names
 
 Table = NDArray[np.float32]
 

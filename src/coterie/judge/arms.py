@@ -6,13 +6,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial import cKDTree
 from scipy.special import xlogy
 
-from judge.agreement import members_of, starts_of
-from judge.gaussians import moments_of, quadratic_terms, weighted_forms
+from coterie.judge.agreement import members_of, starts_of
+from coterie.judge.gaussians import moments_of, quadratic_terms, weighted_forms
 
 Points = NDArray[np.float64]
 Labels = NDArray[np.int16]
+
+TREE_ROWS = 500
 
 
 class Fitted(NamedTuple):
@@ -24,9 +27,15 @@ class Fitted(NamedTuple):
 
 
 def ward_cuts(points: Points, ks: Sequence[int]) -> list[Labels]:
-    """Ward's tree of points (n, m), cut into each number of clusters."""
-    tree = linkage(points, "ward")
-    return [(fcluster(tree, k, "maxclust") - 1).astype(np.int16) for k in ks]
+    """Ward's tree of points (n, m), cut into each number of clusters.
+
+    Of more than TREE_ROWS points, so many, evenly spaced: the others join the nearest of these.
+    """
+    n_rows = len(points)
+    rows = np.linspace(0, n_rows - 1, min(n_rows, TREE_ROWS)).astype(np.intp)
+    tree = linkage(points[rows], "ward")
+    nearest = cKDTree(points[rows]).query(points)[1]
+    return [(fcluster(tree, k, "maxclust") - 1).astype(np.int16)[nearest] for k in ks]
 
 
 def lloyd(points: Points, labels: Labels, n_steps: int = 20) -> Labels:

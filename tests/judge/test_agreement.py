@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from judge.agreement import agreements, members_of
+from coterie.judge.agreement import agreements, members_of
 
 
 def test_it_is_the_adjusted_rand_index():

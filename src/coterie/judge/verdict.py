@@ -1,18 +1,17 @@
 """The judge's verdict: which candidate, how well it will agree with the truth, and how many."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from judge.candidates import Candidate
-from judge.features import weigh
-from judge.store import Judge
+from coterie.judge.candidates import Candidate
+from coterie.judge.features import weigh
+from coterie.judge.store import Judge
 
 Array = NDArray[np.float64]
 
-NEARLY = 0.5  # of the probability of the chosen k: another k of so much is worth a word
 # Of the belief in k: so much is for numbers that no candidate has, spread over their logarithm.
 ELSEWHERE = 0.05
 ELSEWHERE_WIDTH = 0.35
@@ -20,25 +19,17 @@ ELSEWHERE_WIDTH = 0.35
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which of C candidates is chosen, and why it might be wrong.
+    """Which of C candidates is chosen, and what is to be expected of it.
 
     scores (C,): what decides; expected_agreement: the adjusted Rand index with the truth that is to
     be expected of the chosen one; k_probabilities (K + 1,): the belief in each number of clusters,
-    zero for none; runner_up: the best candidate of the most probable other k.
+    zero for none.
     """
 
     chosen: int
     scores: Array
     expected_agreement: float
     k_probabilities: Array
-    runner_up: int | None
-
-    def undecided(self, candidates: Sequence[Candidate]) -> bool:
-        """Whether the runner-up's k is nearly as probable as that of the chosen one."""
-        if self.runner_up is None:
-            return False
-        chosen, other = (candidates[each].k for each in (self.chosen, self.runner_up))
-        return bool(self.k_probabilities[other] >= NEARLY * self.k_probabilities[chosen])
 
 
 def judge_candidates(
@@ -46,35 +37,31 @@ def judge_candidates(
     units: Array,
     turned: NDArray[np.float32],
     candidates: Sequence[Candidate],
+    *,
+    chosen: int | None = None,
 ) -> Verdict:
     """The verdict on candidates for standardised columns (n, d) and their axes (n, m).
 
-    The first candidate is the network's own answer.
+    The first candidate is a network's own answer. chosen: the candidate that stands whatever the
+    judge prefers, so that only the expectation is its own.
     """
     evidence = weigh(units, turned, candidates)
-    scores = judge.scores(evidence, units.shape[1])
-    verdict = verdict_of(scores, evidence.k, judge.temperature)
-    return replace(verdict, expected_agreement=judge.calibrated(scores[verdict.chosen]))
-
-
-def verdict_of(scores: Array, k: NDArray[np.intp], temperature: float) -> Verdict:
-    """The verdict that follows from scores (C,) and numbers of clusters (C,)."""
-    chosen = int(scores.argmax())
-    belief = belief_in_k(scores, k, temperature)
-    others = np.flatnonzero(k != k[chosen])
-    runner_up = None
-    if len(others):
-        second = belief[k[others]].max()
-        of_second = others[belief[k[others]] == second]
-        runner_up = int(of_second[scores[of_second].argmax()])
-    return Verdict(chosen, scores, float(scores[chosen]), belief, runner_up)
+    scores = judge.scores(evidence)
+    if chosen is None:
+        chosen = int(scores.argmax())
+    return Verdict(
+        chosen,
+        scores,
+        judge.calibrated(scores[chosen]),
+        belief_in_k(scores, evidence.k, judge.temperature),
+    )
 
 
 def belief_in_k(scores: Array, k: NDArray[np.intp], temperature: float) -> Array:
     """The probability of each number of clusters from 0, which has none, to K: (K + 1,).
 
     In proportion to exp(s / temperature), s the score of the best candidate with that number: so
-    the chosen number is the most probable one. A little goes to numbers near by.
+    the number of the best candidate is the most probable one. A little goes to numbers near by.
     """
     most = 2 * int(k.max()) + 2
     best = np.full(most + 1, -np.inf)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from judge.features import Evidence, feature_names
-from judge.relations import with_relations
+from coterie.judge.features import Evidence, feature_names
+from coterie.judge.relations import with_relations
 
 
 def evidence(order):

@@ -5,9 +5,9 @@ import pytest
 from sklearn.metrics import calinski_harabasz_score, silhouette_score
 
 from coterie.frames.standard import fit_standard
-from judge.candidates import Candidate
-from judge.features import feature_names, weigh
-from judge.views import turn
+from coterie.judge.candidates import Candidate
+from coterie.judge.features import feature_names, weigh
+from coterie.judge.views import turn
 
 
 @pytest.fixture

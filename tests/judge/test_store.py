@@ -5,21 +5,20 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from coterie.judge.forest import Forest
+from coterie.judge.store import open_judge, save_judge
 from coterie.weights.catalogue import find
 from coterie.weights.format import WeightsError
-from judge.forest import Forest
-from judge.store import open_judge, save_judge
 
 
 def test_a_judge_is_read_as_it_was_written(tmp_path):
     judge = open_judge()
     save_judge(tmp_path / "judge.safetensors", judge, {"sets": 0})
     again = open_judge(tmp_path / "judge.safetensors")
-    for name in ("narrow", "wide"):
-        for each in fields(Forest):
-            np.testing.assert_array_equal(
-                getattr(getattr(again, name), each.name), getattr(getattr(judge, name), each.name)
-            )
+    for each in fields(Forest):
+        np.testing.assert_array_equal(
+            getattr(again.forest, each.name), getattr(judge.forest, each.name)
+        )
     assert again.temperature == judge.temperature
 
 

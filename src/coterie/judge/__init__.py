@@ -1,0 +1,1 @@
+"""A learned judge of clusterings: it predicts how well each of several partitions will agree."""
