@@ -37,7 +37,7 @@ BESIDE = {
     "data": {"functional", "frames"},
     "metrics": {"functional"},
     "palette": set(),
-    "plots": {"frames", "metrics", "palette"},
+    "plots": {"metrics", "palette", "report"},
     "report": {"data", "palette"},
 }
 # Who may use what stands beside; a network never sees a prior, a file or a score.

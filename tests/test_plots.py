@@ -146,14 +146,42 @@ def test_axes_carry_the_names_of_the_columns(found):
     assert (figure.get_supxlabel(), figure.get_supylabel()) == ("length", "width")
 
 
-def test_more_than_two_columns_are_shown_by_their_principal_components(found):
-    points = np.zeros((6, 4))
-    points[:, 2] = [-5, -3, -1, 1, 3, 5]
-    points[:, 3] = [1, -1, 0, 0, -1, 1]
-    (axes,) = plot_clusters(points, found).axes
-    first = np.concatenate([np.asarray(dots.get_offsets())[:, 0] for dots in axes.collections])
-    np.testing.assert_allclose(sorted(np.abs(first)), [1, 1, 3, 3, 5, 5], atol=1e-6)
+def test_more_than_two_columns_are_drawn_as_the_network_read_them(found):
+    points, read = np.random.default_rng(0).normal(size=(2, 6, 4))
+    (axes,) = plot_clusters(points, found, read=read).axes
+    places = set().union(*map(drawn, axes.collections))
+    assert places == {tuple(place) for place in read[:, :2].tolist()}
     assert axes.get_xlabel() == "first principal component"
+
+
+def test_large_units_do_not_decide_what_is_drawn(found):
+    """Of raw columns, the first principal component would be the id alone."""
+    labels = found.labels
+    points = np.column_stack([1e5 + np.arange(6) % 3, labels, labels, labels]) * [1e3, 1, 2, 3]
+    (axes,) = plot_clusters(points, found).axes
+    offsets = [np.asarray(dots.get_offsets())[:, 0] for dots in axes.collections]
+    assert max(np.ptp(x) for x in offsets) < abs(offsets[0].mean() - offsets[1].mean())
+
+
+def test_columns_that_separate_the_clusters_are_drawn_with_their_names():
+    generator = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2, 3], 30)
+    points = np.column_stack(
+        [generator.normal(size=(120, 6)), 9 * (labels % 2), 900 * (labels // 2)]
+    )
+    points[:, 6:] += generator.normal(size=(120, 2)) * [1, 100]
+    names = [*"abcdef", "weight_kg", "height_mm"]
+    four = clustering(labels, np.eye(4)[labels])
+    (axes,) = plot_clusters(points, four, names=names, read=points).axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("weight_kg", "height_mm")
+
+
+def test_maps_have_latitude_upwards_and_are_not_distorted(found):
+    points = np.column_stack([60 + 0.1 * POINTS[:, 0], 10 + 0.1 * POINTS[:, 1]])
+    (axes,) = plot_clusters(points, found, names=["latitude", "longitude"]).axes
+    assert axes.get_ylabel() == "latitude"
+    assert axes.get_aspect() == pytest.approx(2, rel=0.02)
+    plot_steps(points, found, names=["latitude", "longitude"]).savefig(io.BytesIO(), format="png")
 
 
 def test_a_single_column_is_spread_without_touching_its_values(found):
@@ -173,11 +201,28 @@ def test_very_many_points_are_thinned_and_the_picture_says_so():
     assert figure.legends[0].get_title().get_text() == "shown: 20,000 of 20,010 points"
 
 
+def test_counts_of_a_sample_are_explained():
+    steps = [step([0, 1], range(4), np.ones(4)), step([2, 3], [2, 3], np.ones(2))]
+    sampled = clustering([1, 1, 0, 0, 0, 0], PROBABILITIES, steps)
+    title = plot_steps(POINTS, sampled).legends[0].get_title().get_text()
+    assert title == "the network reads 4 of 6 points, which the steps count"
+
+
+def test_ticks_are_written_as_people_write_them(found):
+    figure = plot_clusters(POINTS * [1e4, 0.1] + [0, 2000], found, names=["income", "year"])
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    assert "20,000" in [text.get_text() for text in axes.get_xticklabels()]
+    assert "2000.2" in [text.get_text() for text in axes.get_yticklabels()]
+
+
 def test_points_of_another_set_are_refused(found):
     with pytest.raises(ValueError, match="n = 6, got shape"):
         plot_clusters(POINTS[:3], found)
     with pytest.raises(ValueError, match="3 names for 2 columns"):
         plot_steps(POINTS, found, names=["a", "b", "c"])
+    with pytest.raises(ValueError, match="read must be"):
+        plot_steps(POINTS, found, read=POINTS[:2])
 
 
 @pytest.mark.parametrize("draw", [plot_clusters, plot_steps])

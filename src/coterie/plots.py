@@ -6,15 +6,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from coterie.frames.plain import fit_plain
 from coterie.inference.result import NOISE, Clustering, Step
 from coterie.palette import FAINT, INK, PALETTE, PAPER, TAKEN, colour_of, shape_of
+from coterie.report.drawings import frame_of
+from coterie.report.numerals import Numeral, numeral_of, tick_numeral
+from coterie.report.plane import Plane, plane_of
 
 try:
     from matplotlib.axes import Axes
     from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import Formatter
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         "pictures need matplotlib: pip install 'coterie[plot]'", name="matplotlib"
@@ -26,30 +29,53 @@ SHAPES = ("o", "^", "s", "D", "v", "P")
 MAX_POINTS = 20_000
 MAX_PANELS = 12
 MAX_NAMED = 12
+MAP_WIDTH, MAP_HEIGHT = 130, 100
 
 
 class View(NamedTuple):
-    """Points as drawn: plane (n, 2), the names of the axes, the indices shown."""
+    """Points as drawn, the indices shown, and how the numbers of each axis in own units read."""
 
-    plane: NDArray[np.float64]
-    axes: tuple[str, str]
+    plane: Plane
     shown: NDArray[np.intp]
+    numerals: tuple[Numeral, ...]
+
+
+class ColumnFormatter(Formatter):
+    """Ticks of a column as people write them: 28,000, and years without a comma."""
+
+    def __init__(self, column: Numeral) -> None:
+        self._column = column
+
+    def __call__(self, value: float, position: int | None = None) -> str:
+        """A number on the axis."""
+        return self._column(value)
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """The ticks, with the decimals of their distance."""
+        numeral = tick_numeral(list(values), self._column)
+        return [numeral(value) for value in values]
 
 
 def plot_clusters(
-    points: ArrayLike, clustering: Clustering, *, names: Sequence[str] | None = None
+    points: ArrayLike,
+    clustering: Clustering,
+    *,
+    names: Sequence[str] | None = None,
+    read: ArrayLike | None = None,
 ) -> Figure:
     """Plot the points (n, d) in the colours of their clusters, more opaque for higher confidence.
 
-    names: of the d columns.
+    names: of the d columns; read: the points as the network read them, `model.fitted_.frame(X)`.
+    More than two columns are drawn on the first two axes of read, or as the two named columns that
+    separate the clusters best where these do it at least as well.
     """
-    view = _view(points, clustering, names)
+    view = _view(points, clustering, names, read)
     figure = Figure(figsize=(7.2, 5.0), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     _draw_clusters(axes, view, clustering, _dot_size(len(view.shown), 34))
     _dress(axes, view)
-    axes.set_xlabel(view.axes[0], color=INK, fontsize=10)
-    axes.set_ylabel(view.axes[1], color=INK, fontsize=10)
+    axes.set_xlabel(view.plane.axes[0], color=INK, fontsize=10)
+    axes.set_ylabel(view.plane.axes[1], color=INK, fontsize=10)
     axes.set_title(_count(clustering.n_clusters, "cluster"), loc="left", color=INK, weight="bold")
     figure.legend(
         handles=_cluster_handles(clustering),
@@ -63,15 +89,19 @@ def plot_clusters(
 
 
 def plot_steps(
-    points: ArrayLike, clustering: Clustering, *, names: Sequence[str] | None = None
+    points: ArrayLike,
+    clustering: Clustering,
+    *,
+    names: Sequence[str] | None = None,
+    read: ArrayLike | None = None,
 ) -> Figure:
     """Plot the steps in which the clusters of the points (n, d) were found.
 
     Each panel is a step: points of earlier clusters are small and grey, remaining points are
     shaded by their membership probability, and points that join are highlighted. The last panel
-    is the final clustering. names: of the d columns.
+    is the final clustering. names, read: see `plot_clusters`.
     """
-    view = _view(points, clustering, names)
+    view = _view(points, clustering, names, read)
     numbers = _telling_steps(clustering.steps)
     n_panels = len(numbers) + 1
     columns = _n_columns(n_panels)
@@ -82,7 +112,7 @@ def plot_steps(
     size = _dot_size(len(view.shown), 17)
 
     free = iter(panels.flat)
-    taken = np.zeros(len(view.plane), dtype=bool)
+    taken = np.zeros(len(view.plane.places), dtype=bool)
     for number, step in enumerate(clustering.steps):
         if number in numbers:
             axes = next(free)
@@ -99,8 +129,8 @@ def plot_steps(
     for axes in panels.flat[:n_panels]:
         _dress(axes, view)
     _show_lowest_ticks(panels, n_panels)
-    figure.supxlabel(view.axes[0], color=INK, fontsize=9)
-    figure.supylabel(view.axes[1], color=INK, fontsize=9)
+    figure.supxlabel(view.plane.axes[0], color=INK, fontsize=9)
+    figure.supylabel(view.plane.axes[1], color=INK, fontsize=9)
     figure.legend(
         handles=_step_handles(),
         loc="outside upper left",
@@ -116,27 +146,28 @@ def plot_steps(
     return figure
 
 
-def _view(points: ArrayLike, clustering: Clustering, names: Sequence[str] | None) -> View:
+def _view(
+    points: ArrayLike,
+    clustering: Clustering,
+    names: Sequence[str] | None,
+    read: ArrayLike | None,
+) -> View:
     points = np.asarray(points, dtype=np.float64)
-    if points.ndim != 2 or len(points) != len(clustering.labels):
-        raise ValueError(
-            f"points must be (n, d) with n = {len(clustering.labels)}, got shape {points.shape}"
-        )
-    n_points, n_columns = points.shape
-    if names is not None and len(names) != n_columns:
-        raise ValueError(f"{len(names)} names for {n_columns} columns")
-    generator = np.random.default_rng(0)
+    n_points = len(clustering.labels)
+    if points.ndim != 2 or len(points) != n_points:
+        raise ValueError(f"points must be (n, d) with n = {n_points}, got shape {points.shape}")
+    if names is not None and len(names) != points.shape[1]:
+        raise ValueError(f"{len(names)} names for {points.shape[1]} columns")
+    if read is not None:
+        read = np.asarray(read, dtype=np.float64)
+        if read.ndim != 2 or len(read) != n_points:
+            raise ValueError(f"read must be (n, m) with n = {n_points}, got shape {read.shape}")
     shown = np.arange(n_points)
     if n_points > MAX_POINTS:
-        shown = np.sort(generator.choice(n_points, MAX_POINTS, replace=False))
-    if n_columns > 2:
-        plane = fit_plain(points, 2)(points).astype(np.float64)
-        return View(plane, ("first principal component", "second principal component"), shown)
-    titles = tuple(names) if names is not None else ("first column", "second column")[:n_columns]
-    if n_columns == 1:  # random heights, so that equal values do not overlap
-        height = generator.uniform(-1, 1, n_points)
-        return View(np.column_stack([points, height]), (titles[0], ""), shown)
-    return View(points, (titles[0], titles[1]), shown)
+        shown = np.sort(np.random.default_rng(0).choice(n_points, MAX_POINTS, replace=False))
+    plane = plane_of(points, names, read, clustering.labels)
+    called = zip(plane.axes, plane.columns, strict=False)
+    return View(plane, shown, tuple(numeral_of(points[:, j], name) for name, j in called))
 
 
 def _telling_steps(steps: Sequence[Step]) -> set[int]:
@@ -151,7 +182,7 @@ def _draw_clusters(axes: Axes, view: View, clustering: Clustering, size: float) 
     sure = np.where(labels == NOISE, 0.5, sure)
     for cluster in np.unique(labels).tolist():
         members = view.shown[labels[view.shown] == cluster]
-        x, y = view.plane[members].T
+        x, y = view.plane.places[members].T
         axes.scatter(
             x,
             y,
@@ -166,9 +197,9 @@ def _draw_clusters(axes: Axes, view: View, clustering: Clustering, size: float) 
 def _draw_step(
     axes: Axes, view: View, step: Step, taken: NDArray[np.bool_], cluster: int, size: float
 ) -> None:
-    shown = np.zeros(len(view.plane), dtype=bool)
+    shown = np.zeros(len(view.plane.places), dtype=bool)
     shown[view.shown] = True
-    x, y = view.plane[taken & shown].T
+    x, y = view.plane.places[taken & shown].T
     axes.scatter(x, y, s=0.4 * size, c=TAKEN, linewidths=0, zorder=1)
 
     ramp = LinearSegmentedColormap.from_list("membership", ["white", colour_of(cluster)])
@@ -179,7 +210,7 @@ def _draw_step(
         (offered & ~joined, 0.85 * size, "o", FAINT, 2),
         (offered & joined, 1.25 * size, _shape(cluster), _darker(colour_of(cluster)), 3),
     ):
-        x, y = view.plane[step.offered[chosen]].T
+        x, y = view.plane.places[step.offered[chosen]].T
         axes.scatter(
             x,
             y,
@@ -197,7 +228,16 @@ def _dress(axes: Axes, view: View) -> None:
     axes.spines[["left", "bottom"]].set_color(TAKEN)
     axes.tick_params(colors=FAINT, labelsize=8, length=0)
     axes.margins(0.06)
-    if not view.axes[1]:
+    for axis, column in zip((axes.xaxis, axes.yaxis), view.numerals, strict=False):
+        axis.set_major_formatter(ColumnFormatter(column))
+    if view.plane.stretch is not None:
+        # Limits of the shape of a panel, which a map true to scale then fills.
+        frame = frame_of(view.plane.places, MAP_WIDTH, MAP_HEIGHT, stretch=view.plane.stretch)
+        room = 0.06 * (frame.high - frame.low)
+        (left, bottom), (right, top) = frame.low - room, frame.high + room
+        axes.set(xlim=(left, right), ylim=(bottom, top))
+        axes.set_aspect(view.plane.stretch, adjustable="box")
+    if not view.plane.axes[1]:
         axes.set_yticks([])
 
 
@@ -255,13 +295,19 @@ def _handle(label: str, marker: str, face: str, edge: str = "none") -> Line2D:
 
 
 def _omission(clustering: Clustering, view: View) -> str | None:
-    """A note on steps and points that are not shown."""
-    parts = []
+    """A note on steps and points that are not shown, and on those that the network did not read."""
+    notes, parts = [], []
+    n_points = len(view.plane.places)
+    n_read = len(clustering.steps[0].offered) if clustering.steps else n_points
+    if n_read < n_points:
+        notes.append(f"the network reads {n_read:,} of {n_points:,} points, which the steps count")
     if len(clustering.steps) >= MAX_PANELS:
         parts.append(f"the {MAX_PANELS - 1} largest of {len(clustering.steps)} steps")
-    if len(view.shown) < len(view.plane):
-        parts.append(f"{len(view.shown):,} of {len(view.plane):,} points")
-    return f"shown: {', '.join(parts)}" if parts else None
+    if len(view.shown) < n_points:
+        parts.append(f"{len(view.shown):,} of {n_points:,} points")
+    if parts:
+        notes.append(f"shown: {', '.join(parts)}")
+    return "; ".join(notes) or None
 
 
 def _n_columns(panels: int) -> int:

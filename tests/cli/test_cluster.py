@@ -116,7 +116,9 @@ def test_a_folder_of_images_is_clustered_and_written_by_name(run, tmp_path):
     assert [row["file"] for row in rows] == [f"{number:02}.png" for number in range(40)]
     assert list(rows[0]) == ["file", "cluster", "confidence"]
     assert [row["cluster"] == rows[0]["cluster"] for row in rows] == [True, False] * 20
-    assert "17.png" in report.read_text()
+    page = report.read_text()
+    assert "17.png" in page
+    assert page.count("data:image/png;base64,") >= 2 * 8 * 2  # in the summary and on the cards
 
 
 def test_a_folder_that_cannot_be_clustered_is_refused(run, tmp_path):

@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from coterie.report.clusters import certainty_section, clusters_section
+from coterie.report.clusters import clusters_section
+from coterie.report.content import Origin, gather
 
 
 def table(root):
@@ -39,35 +40,34 @@ def test_a_single_cluster_says_so(content):
         profiles=(content.profiles[0]._replace(differences=()),),
     )
     assert "It is the only cluster." in clusters_section(one)
-    head, _ = table(ET.fromstring(certainty_section(one)))
-    assert "second choice" not in head
+    assert "differ most" not in clusters_section(one)
 
 
-def test_the_least_certain_rows_are_told_with_their_second_choice(content):
-    probabilities = np.array(content.clustering.probabilities)
-    labels = content.clustering.labels
-    probabilities[7] = np.roll([0.55, 0.0, 0.45], labels[7])
-    doubtful = replace(
-        content,
-        clustering=replace(content.clustering, probabilities=probabilities),
-        confidence=probabilities[np.arange(300), labels],
-        uncertain=np.array([7]),
-    )
-    head, rows = table(ET.fromstring(certainty_section(doubtful)))
-    assert head[:5] == ["row", "confidence", "cluster", "second choice", "who"]
-    second = str((labels[7] + 2) % 3)
-    assert rows[0][:5] == ["8", "0.550", str(labels[7]), second, "point 7"]
-    assert "below 0.9 for 0.3% of the rows" in certainty_section(doubtful)
+def test_small_distributions_have_values_on_their_axes(content):
+    (first, *_) = ET.fromstring(clusters_section(content)).findall("article")
+    drawing = first.find(".//*[@class='distribution']")
+    ticks = [float(text.text) for text in drawing.iter("text")]
+    assert len(ticks) >= 2
+    values = content.points[:, content.profiles[0].differences[0].column]
+    assert values.min() <= min(ticks) < max(ticks) <= values.max()
 
 
-def test_noise_is_neither_sure_nor_unsure(noisy):
-    section = certainty_section(noisy)
-    assert "3 rows are noise, without a cluster." in section
-    assert "below 0.9 for 0.0% of the rows" in section
-    _, rows = table(ET.fromstring(section))
-    assert {row[2] for row in rows} <= {"0", "1", "2"}
+def test_shares_count_all_rows_with_noise_among_them(noisy):
     shares = [
         card.find(".//small").text
         for card in ET.fromstring(clusters_section(noisy)).findall("article")
     ]
     assert [share.split(",")[1].strip() for share in shares] == ["49.5%", "33.0%", "16.5%"]
+
+
+def test_categories_are_told_by_their_shares(blobs, fitted):
+    points = np.column_stack([blobs.points, 0.48 * (fitted.labels_ == 1)])
+    names = ("width", "height", "plan=gold")
+    found = gather(fitted.clustering_, points, names, Origin("t", "c"))
+    card = ET.fromstring(clusters_section(found)).findall("article")[1]
+    said = {
+        caption.find("b").text: " ".join(caption.itertext()) for caption in card.iter("figcaption")
+    }
+    assert said["plan = gold"].endswith("100% of its rows, elsewhere 0%")
+    head, rows = table(card)
+    assert {row[head.index("plan = gold")] for row in rows} == {"yes"}

@@ -44,7 +44,8 @@ def test_of_many_points_those_of_the_context_are_shown(monkeypatch):
     np.testing.assert_array_equal(found.shown, context)
     assert len(asked) == 1
     assert len(asked[0]) < 40
-    assert found.detail("n", int(found.uncertain[0])) == str(found.uncertain[0])
+    typical = int(found.profiles[0].typical[0])
+    assert found.detail("n", typical) == str(typical)
 
 
 def test_of_many_points_a_sample_is_shown_where_there_is_no_context(monkeypatch):

@@ -7,14 +7,17 @@ import pytest
 from coterie.palette import N_SHAPES, PALETTE
 from coterie.report.drawings import (
     LEVELS,
+    belief_bars,
     cluster_dots,
     distribution,
     dots,
     frame_of,
     histogram,
     marker,
+    share_bars,
     sureness,
 )
+from coterie.report.numerals import Numeral, numeral_of
 
 
 def test_the_frame_holds_all_places_and_y_goes_up():
@@ -75,11 +78,11 @@ def test_the_histogram_counts_every_point():
 @pytest.mark.parametrize("value", [0.0, 3.0, 1e300])
 def test_distributions_of_a_single_value_are_drawn(value):
     values = np.full(5, value)
-    assert "nan" not in distribution(values, values[:2], 0)
+    assert "nan" not in distribution(values, values[:2], 0, numeral_of(values))
 
 
 def test_a_distribution_stands_where_its_values_are():
-    drawn = ET.fromstring(distribution(np.full(50, 1.0), np.linspace(0, 1, 500), 3))
+    drawn = ET.fromstring(distribution(np.full(50, 1.0), np.linspace(0, 1, 500), 3, Numeral(2)))
     rest, inside = (path.get("d") for path in drawn.iter("path"))
     heights = [float(top) for top in re.findall(r"V([\d.]+)H", inside)]
     assert np.argmin(heights) == len(heights) - 1
@@ -97,3 +100,32 @@ def test_noise_is_of_one_strength():
     ]
     assert [path.get("opacity") for path in paths] == ["0.50", "0.20", "0.90"]
     assert [path.get("data-cluster") for path in paths] == ["-1", "0", "0"]
+
+
+def test_whole_numbers_have_equal_bins():
+    """Bins of unequal numbers of values would look like a comb."""
+    values = np.repeat(np.arange(21.0), 50)
+    drawn = ET.fromstring(distribution(values, values[:2], 0, numeral_of(values)))
+    _, inside = (path.get("d") for path in drawn.iter("path"))
+    heights = {float(top) for top in re.findall(r"V([\d.]+)H", inside)}
+    assert len(heights) <= 2  # equal, but for an empty one at the end
+
+
+def test_shares_are_bars_as_long_as_they_say():
+    bars = list(ET.fromstring(share_bars(0.8, 0.2, 1)).iter("rect"))
+    assert float(bars[0].get("width")) == pytest.approx(4 * float(bars[1].get("width")), rel=0.01)
+
+
+def test_the_number_found_stands_out_among_the_bars():
+    drawn = ET.fromstring(belief_bars([2, 3, 4], [0.1, 0.7, 0.2], 3))
+    kinds = [bar.get("class") for bar in drawn.iter("rect")]
+    assert kinds == ["bar", "bar found", "bar"]
+    counts = [text.text for text in drawn.iter("text") if text.get("class") == "count"]
+    assert counts == ["10", "70", "20"]
+
+
+def test_maps_are_true_to_scale():
+    places = np.array([[0.0, 0.0], [10.0, 1.0]])
+    frame = frame_of(places, 120, 120, 10, stretch=2.0)
+    (x0, y0), (x1, y1) = frame(places)
+    assert (x1 - x0) / 10 == pytest.approx((y0 - y1) / 2)

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from coterie.palette import colour_of
-from coterie.report import overview as module
-from coterie.report.overview import map_section, ticks
+from coterie.report import hover as module
+from coterie.report.numerals import ticks
+from coterie.report.overview import map_section
 
 
 def hover(section):

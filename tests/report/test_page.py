@@ -1,10 +1,12 @@
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import coterie
 from coterie.report.content import Origin
+from coterie.report.numerals import Numeral
 from coterie.report.page import render
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
@@ -35,12 +37,18 @@ def test_the_page_says_what_was_found_and_how_to_do_it_again(content):
 
 
 def test_the_page_needs_nothing_else(content):
-    tags = Tags(render(content))
+    page = render(content)
+    tags = Tags(page)
     assert tags.addresses == []
     assert tags.names.count("script") == 2
     assert not {"link", "iframe", "img"} & set(tags.names)
-    assert "url(" not in render(content)
-    assert "http" not in render(content)
+    assert "url(" not in page
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"/>', page)
+    assert "http" not in page.replace(policy[0], "")
+    allowed = dict(rule.split(" ", 1) for rule in unescape(policy[1]).split("; "))
+    assert allowed["default-src"] == "'none'"
+    assert allowed["img-src"] == "data:"
+    assert allowed["script-src"].startswith("'sha256-")
 
 
 def test_text_from_the_table_stays_text(content):
@@ -81,3 +89,9 @@ def test_a_page_with_noise_is_sound(noisy):
     page = render(noisy)
     assert "<h1>3 clusters</h1>" in page
     assert "in 303 rows of <b>strays.csv</b>" in page
+
+
+def test_the_heading_names_a_category_once(content):
+    indicators = (Numeral(0, share=True),) * 2
+    page = render(replace(content, names=("plan=gold", "plan=basic"), numerals=indicators))
+    assert ">by plan<" in page

@@ -4,7 +4,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from coterie.frames.standard import fit_standard
 from coterie.report.plane import plane_of, spread, standardised
+from coterie.report.separation import separation
 
 
 @pytest.fixture(autouse=True)
@@ -59,9 +61,10 @@ def test_umap_is_used_where_it_is_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "umap", fake)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "umap" or None)
     points = np.random.default_rng(0).normal(size=(10, 3))
-    plane = plane_of(points, tuple("abc"), points)
+    plane = plane_of(points, tuple("abc"), points, umap=True)
     np.testing.assert_allclose(plane.places, standardised(points)[:, :2] + 9)
     assert plane.method == "UMAP of 3 columns"
+    assert "UMAP" not in plane_of(points, tuple("abc"), points).method
 
 
 def test_spread_is_a_standard_deviation_that_outliers_do_not_move():
@@ -79,3 +82,64 @@ def test_columns_that_hardly_vary_have_a_spread_all_the_same():
 @pytest.mark.parametrize("n", [1, 2])
 def test_a_few_rows_have_a_place_too(n):
     assert np.isfinite(plane_of(np.zeros((n, 3)), tuple("abc")).places).all()
+
+
+def customers(n=600):
+    """Ids, incomes of large numbers that tell nothing, and two columns that tell the clusters."""
+    generator = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], n // 3)
+    ids = 100_000 + generator.permutation(n)
+    income = generator.lognormal(11, 0.5, n)
+    age = np.take([25, 45, 65], labels) + generator.normal(0, 2, n)
+    rate = np.take([0.1, 0.3, 0.1], labels) + generator.normal(0, 0.01, n)
+    noise = generator.normal(size=(n, 3))
+    points = np.column_stack([ids, income, age, noise[:, 0], rate, noise[:, 1:]])
+    names = ("customer_id", "income", "age", "u", "rate", "v", "w")
+    return points, names, labels
+
+
+def test_columns_that_separate_the_clusters_better_than_the_axes_are_drawn_in_their_units():
+    points, names, labels = customers()
+    read = fit_standard(points, 16)(points)
+    plane = plane_of(points, names, read, labels)
+    assert plane.axes == ("age", "rate")
+    assert plane.columns == (2, 4)
+    np.testing.assert_array_equal(plane.places, points[:, [2, 4]])
+    assert separation(plane.places, labels) > 0.99 > separation(read[:, :2].astype(float), labels)
+
+
+def test_axes_that_separate_the_clusters_better_than_any_two_columns_are_kept():
+    generator = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], 200)
+    centres = np.array([[1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])
+    hidden = centres[labels] @ generator.choice([-1.0, 1.0], (2, 12))
+    points = hidden + generator.normal(0, 1.2, hidden.shape)
+    read = fit_standard(points, 16)(points)
+    plane = plane_of(points, [f"c{j}" for j in range(12)], read, labels)
+    assert plane.columns == ()
+    np.testing.assert_array_equal(plane.places, read[:, :2])
+
+
+def test_columns_without_names_and_single_clusters_are_drawn_on_the_axes():
+    points, names, labels = customers()
+    read = fit_standard(points, 16)(points)
+    assert plane_of(points, None, read, labels).columns == ()
+    assert plane_of(points, names, read, np.zeros_like(labels)).columns == ()
+
+
+def test_latitude_is_vertical_wherever_the_columns_stand():
+    generator = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 50)
+    lat = np.take([60.0, 59.0], labels) + generator.normal(0, 0.1, 100)
+    lon = np.take([10.0, 12.0], labels) + generator.normal(0, 0.1, 100)
+    two = plane_of(np.column_stack([lat, lon]), ("lat", "lon"))
+    assert two.axes == ("lon", "lat")
+    np.testing.assert_array_equal(two.places[:, 1], lat)
+    assert two.stretch == pytest.approx(2, rel=0.05)  # at 60 degrees
+    more = np.column_stack([lat, generator.normal(size=(100, 2)), lon])
+    chart = plane_of(more, ("Latitude", "a", "b", "Longitude"), more, labels)
+    assert chart.axes == ("Longitude", "Latitude")
+    scattered = plane_of(
+        more, ("Latitude", "a", "b", "Longitude"), more, (more[:, 1] > 0).astype(int)
+    )
+    assert "a" in scattered.axes  # the clusters lie everywhere on the map

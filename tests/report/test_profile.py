@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 
 from coterie.report.plane import spread
-from coterie.report.profile import differences, least_certain, profiles, typical_rows
+from coterie.report.profile import (
+    cluster_medians,
+    compared,
+    differences,
+    least_certain,
+    profiles,
+    traits,
+    typical_rows,
+)
 
 
 def test_the_score_is_how_far_others_lie_in_units_of_the_own_spread():
@@ -70,3 +78,27 @@ def test_profiles_are_of_all_clusters_with_rows_of_their_own(blobs):
 
 def test_the_least_certain_rows_come_in_their_order():
     assert least_certain(np.array([0.9, 0.2, 1.0, 0.5]), 3).tolist() == [1, 3, 0]
+
+
+def test_rows_that_are_certain_are_not_uncertain():
+    assert least_certain(np.array([1.0, 0.99999, 0.5, 1.0])).tolist() == [2]
+    assert len(least_certain(np.ones(5))) == 0
+
+
+def test_medians_are_of_each_cluster_and_shares_of_categories():
+    points = np.array([[1.0, 0.0], [3.0, 0.3], [5.0, 0.3], [9.0, 0.0], [77.0, 0.3]])
+    labels = np.array([0, 0, 0, 2, -1])
+    found = cluster_medians(points, labels, np.array([False, True]), 3)
+    np.testing.assert_allclose(found, [[3, 2 / 3], [0, 0], [9, 0]])
+
+
+def test_traits_are_shifts_of_the_median_first_and_then_a_place_between_others():
+    generator = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], 100)
+    between = np.take([-5.0, 0.0, 5.0], labels) + generator.normal(0, 0.1, 300)
+    shifted = np.where(labels == 1, 4.0, 0.0) + generator.normal(size=300)
+    narrow = generator.normal(size=300) * np.where(labels == 1, 0.9, 1)
+    points = np.column_stack([between, shifted, narrow])
+    found = traits(compared(points, labels == 1, spread(points)))
+    assert [each.column for each in found] == [1, 0]
+    assert found[0].shift > 3

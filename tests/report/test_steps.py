@@ -59,3 +59,15 @@ def test_steps_that_became_noise_are_drawn(noisy):
     ended = [noisy.clustering.fate(step) for step in steps]
     assert -1 in ended  # what took a stray alone
     assert len(panels(noisy)) == min(len(steps), module.MAX_PANELS) + 1
+
+
+def test_counts_of_a_sample_are_explained(content):
+    """A step takes some of the rows that the network reads, which need not be all."""
+    first, *_ = content.clustering.steps
+    kept = np.arange(0, 300, 2)
+    part = replace(first, claimed=kept[:60], offered=kept, probabilities=np.ones(150, np.float32))
+    sampled = replace(content, clustering=replace(content.clustering, steps=(part,)))
+    said = steps_section(sampled)
+    assert "It reads 150 of the 300 rows, a sample, and the counts below are of these" in said
+    assert "takes 60 of 150" in said
+    assert "a sample" not in steps_section(content)

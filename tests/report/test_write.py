@@ -90,4 +90,4 @@ def test_categories_of_a_frame_are_columns_of_their_own(blobs, tmp_path):
         warnings.simplefilter("ignore", UserWarning)
         model = coterie.AMCP().fit(frame)
     page = write_report(model, frame, tmp_path / "report.html").read_text()
-    assert "kind=red" in page
+    assert "kind = red" in page

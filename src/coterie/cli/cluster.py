@@ -123,7 +123,7 @@ def cluster(
             begin("finding clusters")
             found = _fit(model, table)
             sizes = write_labels(source, table, model, targets.labels, begin)
-            draw(table, model, targets.picture)
+            draw(source, table, model, targets.picture)
             if targets.report is not None:
                 begin("writing the report")
                 command = command_line(context)

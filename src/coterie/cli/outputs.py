@@ -87,15 +87,20 @@ def write_labels(
     return sizes
 
 
-def draw(table: "Table", model: "AmortizedClusterer", plot: Path | None) -> None:
+def draw(source: "Source", table: "Table", model: "AmortizedClusterer", plot: Path | None) -> None:
     """Plot the steps, if a picture is requested."""
     if plot is None:
         return
+    from coterie.data.tables.image_folder import ImageFolder
     from coterie.data.tables.labelled import replacing
     from coterie.plots import plot_steps
+    from coterie.report.write import as_read
 
+    read = as_read(model, table.values)
+    names = None if isinstance(source, ImageFolder) else table.names
+    figure = plot_steps(table.values, model.clustering_, names=names, read=read)
     with replacing(plot) as part:
-        plot_steps(table.values, model.clustering_, names=table.names).savefig(part)
+        figure.savefig(part)
 
 
 def write_report(
@@ -109,8 +114,11 @@ def write_report(
 ) -> None:
     """Write the report, with the identifiers of the rows or else the dropped text columns."""
     from coterie.data.tables.columns import named
+    from coterie.data.tables.image_folder import ImageFolder
     from coterie.data.tables.survey import read_rows
     from coterie.report.content import Origin, gather
+    from coterie.report.thumbnails import thumbnails
+    from coterie.report.trust import trust_of
     from coterie.report.write import as_read, save
 
     text = [left.name for left in table.left_out if left.is_text]
@@ -126,7 +134,9 @@ def write_report(
             *(("dropped", f"{left.name or '(no name)'}: {left.reason}") for left in table.left_out),
         ),
         notes=found.notes,
+        option="--n-clusters {}",
     )
+    files = source.files if isinstance(source, ImageFolder) else None
     content = gather(
         found.model.clustering_,
         table.values,
@@ -137,5 +147,7 @@ def write_report(
         n_noise=sizes.noise,
         read=as_read(found.model, table.values),
         describe=lambda rows: read_rows(source, details, table.rows[rows]),
+        trust=trust_of(found.model),
+        depict=None if files is None else lambda rows: thumbnails(files, rows, table.rows),
     )
     save(content, path)

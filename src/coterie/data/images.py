@@ -118,7 +118,7 @@ def _square(path: Path) -> NDArray[np.float32]:
         with library.Image.open(path) as image:
             image.draft(None, (DRAFT, DRAFT))
             upright = library.ImageOps.exif_transpose(image)
-            small = _in_colours(upright).resize((SIDE, SIDE), library.Image.Resampling.BILINEAR)
+            small = in_colours(upright).resize((SIDE, SIDE), library.Image.Resampling.BILINEAR)
     except Exception as error:  # Pillow raises many kinds of errors for damaged files
         reason = str(error).replace(str(path), path.name)
         raise SourceError(f"{path} cannot be read as an image: {reason}") from error
@@ -128,7 +128,7 @@ def _square(path: Path) -> NDArray[np.float32]:
     return np.broadcast_to(pixels.reshape(SIDE, SIDE, -1), (SIDE, SIDE, len(COLOURS)))
 
 
-def _in_colours(image: "Image") -> "Image":
+def in_colours(image: "Image") -> "Image":
     """The image in RGB, on white where it is transparent.
 
     Images of long integers or floats have one grey value per pixel. Sixteen bits are scaled to the

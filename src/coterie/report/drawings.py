@@ -1,5 +1,6 @@
 """SVG drawings: dots, bars and distributions."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -7,9 +8,11 @@ from numpy.typing import NDArray
 
 from coterie.palette import FAINT, TAKEN, colour_of, shape_of
 from coterie.report.markup import Html, element
+from coterie.report.numerals import Numeral, percent, tick_numeral, ticks
 from coterie.report.plane import Numbers
 
 LEVELS = 5  # of confidence, as shades
+N_BINS = 30
 
 
 class Frame(NamedTuple):
@@ -31,9 +34,21 @@ class Frame(NamedTuple):
         return pixels
 
 
-def frame_of(places: Numbers, width: int, height: int, margin: int = 14) -> Frame:
-    """The smallest frame that contains the positions (n, 2)."""
-    return Frame(places.min(axis=0), places.max(axis=0), width, height, margin)
+def frame_of(
+    places: Numbers, width: int, height: int, margin: int = 14, *, stretch: float | None = None
+) -> Frame:
+    """The smallest frame that contains the positions (n, 2).
+
+    stretch: the length of a vertical unit in horizontal ones; the frame is then widened or
+    heightened until it is true to scale.
+    """
+    low, high = places.min(axis=0), places.max(axis=0)
+    if stretch is not None and (high > low).all():
+        room = np.array([width, height]) - 2 * margin
+        per_pixel = (high - low) * [1.0, stretch] / room
+        missing = (per_pixel.max() / per_pixel - 1) * (high - low)
+        low, high = low - missing / 2, high + missing / 2
+    return Frame(low, high, width, height, margin)
 
 
 def dots(
@@ -44,6 +59,7 @@ def dots(
     *,
     opacity: float | None = None,
     cluster: int | None = None,
+    kind: str | None = None,
 ) -> Html:
     """One marker for each position (n, 2) in pixels, all in one path.
 
@@ -56,7 +72,7 @@ def dots(
         width = f"{2 * radius:.1f}"
         paint = {"stroke": colour, "stroke_width": width, "stroke_linecap": "round"}
     strength = None if opacity is None else f"{opacity:.2f}"
-    return element("path", d=marks, **paint, opacity=strength, data_cluster=cluster)
+    return element("path", d=marks, **paint, opacity=strength, data_cluster=cluster, class_=kind)
 
 
 def sureness(confidence: Numbers, n_clusters: int) -> NDArray[np.intp]:
@@ -103,14 +119,20 @@ def picture(width: int, height: int, *children: Html, **attributes: str) -> Html
     return element("svg", *children, viewBox=f"0 0 {width} {height}", **attributes)
 
 
-def distribution(inside: Numbers, rest: Numbers, cluster: int) -> Html:
+def distribution(inside: Numbers, rest: Numbers, cluster: int, numeral: Numeral) -> Html:
     """Histograms of a cluster's values, in its colour, and of the others, in grey."""
-    width, height, base = 240, 58, 52
+    width, height, base = 240, 76, 56
     both = np.concatenate([inside, rest])
     low, high = np.quantile(both, [0.005, 0.995])
     if high <= low:
-        low, high = both.min(), both.max() + (both.max() == both.min())
-    edges = np.linspace(low, high, 31)
+        low, high = both.min(), both.max()
+        if high == low:
+            high = low + max(1.0, 1e-3 * abs(low))
+    edges = np.linspace(low, high, N_BINS + 1)
+    if numeral.whole:  # each bin holds equally many whole numbers
+        step = np.ceil((high - low + 1) / N_BINS)
+        edges = np.arange(np.floor(low) - 0.5, np.ceil(high) + step, step)
+        low, high = edges[[0, -1]]
 
     def area(values: Numbers) -> str:
         counts, _ = np.histogram(np.clip(values, low, high), edges)
@@ -120,10 +142,13 @@ def distribution(inside: Numbers, rest: Numbers, cluster: int) -> Html:
         return f"M{x[0]:.1f} {base}{''.join(steps)}V{base}Z"
 
     colour = colour_of(cluster)
+    marks = ticks(float(low), float(high), 3)
+    written = tick_numeral(marks, numeral)
+    places = [1 + (width - 2) * (mark - low) / (high - low) for mark in marks]
     return picture(
         width,
         height,
-        element("path", d=area(rest), fill=TAKEN),
+        element("path", d=area(rest), fill=TAKEN, class_="others"),
         element(
             "path",
             d=area(inside),
@@ -133,10 +158,52 @@ def distribution(inside: Numbers, rest: Numbers, cluster: int) -> Html:
             stroke_width=1.5,
         ),
         element("line", x1=0, x2=width, y1=base, y2=base, stroke=FAINT, stroke_width=0.75),
+        *(
+            _word(x, base + 16, written(mark), _anchor(x, width), "tick")
+            for x, mark in zip(places, marks, strict=True)
+        ),
         class_="distribution",
         role="img",
         aria_label="values in the cluster against values elsewhere",
     )
+
+
+def share_bars(inside: float, elsewhere: float, cluster: int) -> Html:
+    """The share of a category among a cluster's rows, in its colour, and elsewhere, in grey."""
+    width, height, full = 240, 76, 190
+    parts = []
+    for y, share, colour, kind in (
+        (8, inside, colour_of(cluster), None),
+        (40, elsewhere, TAKEN, "others"),
+    ):
+        long = f"{max(1.0, full * share):.1f}"
+        parts += [
+            element("rect", x=0, y=y, width=long, height=22, fill=colour, class_=kind),
+            _word(full * share + 6, y + 16, percent(share), "start", "tick"),
+        ]
+    parts.append(element("line", x1=0, x2=0, y1=4, y2=66, stroke=FAINT, stroke_width=0.75))
+    words = "share in the cluster against elsewhere"
+    return picture(width, height, *parts, class_="distribution", role="img", aria_label=words)
+
+
+def belief_bars(numbers: Sequence[int], shares: Sequence[float], found: int) -> Html:
+    """A bar for the probability of each number of clusters, the found one in colour."""
+    height, base, step = 108, 86, 36
+    width = max(240, step * len(numbers))
+    parts = []
+    for i, (number, share) in enumerate(zip(numbers, shares, strict=True)):
+        tall = max(1.0, (base - 22) * share / max(shares))
+        x = i * step + step / 2
+        bar = {"x": f"{x - 11:.1f}", "y": f"{base - tall:.1f}", "height": f"{tall:.1f}"}
+        kind = "bar found" if number == found else "bar"
+        parts += [
+            element("rect", **bar, width=22, class_=kind),
+            _word(x, base - tall - 6, percent(share).removesuffix("%"), "middle", "count"),
+            _word(x, base + 16, str(number), "middle", "tick"),
+        ]
+    parts.append(element("line", x1=0, x2=width, y1=base, y2=base, stroke=FAINT))
+    words = "probability of each number of clusters, in percent"
+    return picture(width, height, *parts, class_="bars", role="img", aria_label=words)
 
 
 def histogram(confidence: Numbers) -> Html:
@@ -157,7 +224,7 @@ def histogram(confidence: Numbers) -> Html:
                 y=f"{base - max(tall, 1.0 if count else 0):.1f}",
                 width=f"{step - 2:.1f}",
                 height=f"{max(tall, 1.0 if count else 0):.1f}",
-                fill="#5B6673",
+                class_="bar",
             )
         )
         if count:
@@ -170,6 +237,11 @@ def histogram(confidence: Numbers) -> Html:
     return picture(
         width, height, *parts, class_="histogram", role="img", aria_label="histogram of confidence"
     )
+
+
+def _anchor(x: float, width: float) -> str:
+    """How a word stands at x, so that it does not leave the drawing."""
+    return "start" if x < 0.1 * width else "end" if x > 0.9 * width else "middle"
 
 
 def _word(x: float, y: float, text: str, anchor: str, kind: str) -> Html:

@@ -12,7 +12,7 @@ class Html(str):
 
 
 MAX_CELL = 48
-VOID = {"meta", "br", "rect", "path", "line", "circle"}
+VOID = {"meta", "br", "img", "rect", "path", "line", "circle"}
 
 
 def element(name: str, /, *children: Any, **attributes: Any) -> Html:

@@ -1,27 +1,37 @@
 """The page around the sections, as one self-contained file."""
 
+import base64
+import hashlib
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import coterie
-from coterie.report.clusters import certainty_section, clusters_section
+from coterie.report.certainty import certainty_section
+from coterie.report.clusters import clusters_section
 from coterie.report.content import Content
+from coterie.report.heat import heat_section
 from coterie.report.markup import Html, element, join
 from coterie.report.overview import map_section
+from coterie.report.sentences import subject
 from coterie.report.steps import steps_section
+from coterie.report.summary import summary_section
 
 ASSETS = Path(__file__).parent / "assets"
+SCRIPTS = ("map.js", "naming.js", "downloads.js")
+MAX_LISTED = 6  # columns in the heading
 DECIDING = ("numpy", "scikit-learn", "torch")
 
 
 def render(content: Content) -> str:
     """The whole page."""
     k = content.clustering.n_clusters
+    script = "".join(_asset(name) for name in SCRIPTS)
     found = f"{k:,} {'cluster' if k == 1 else 'clusters'}"
     head = element(
         "head",
         element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="generator", content=f"coterie {coterie.__version__}"),
         element("title", f"{found} in {content.origin.title}"),
@@ -30,31 +40,45 @@ def render(content: Content) -> str:
     body = element(
         "body",
         _header(content, found),
-        _notes(content),
         element(
             "main",
+            summary_section(content),
+            _notes(content),
             map_section(content),
-            steps_section(content) if content.clustering.steps else None,
+            heat_section(content),
             clusters_section(content),
             certainty_section(content),
+            steps_section(content) if content.clustering.steps else None,
             _again(content),
         ),
-        element("script", Html(_asset("report.js"))),
+        element("script", Html(script)),
     )
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
+def _policy(script: str) -> str:
+    """What a browser may do with the page: run this script alone, and ask for nothing.
+
+    Should markup ever slip in from a table, it could neither run nor reach anybody.
+    """
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    allowed = ("img-src data:", "style-src 'unsafe-inline'", f"script-src 'sha256-{digest}'")
+    return "; ".join(("default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"))
+
+
 def _header(content: Content, found: str) -> Html:
     n_rows = content.origin.n_rows or len(content.points)
-    names = ", ".join(content.names[:6])
-    more = len(content.names) - 6
-    columns = f"{names} and {more} more columns" if more > 0 else names
+    rows = "images" if content.pictures else "rows"
+    pairs = zip(content.names, content.numerals, strict=True)
+    columns = list(dict.fromkeys(subject(name, numeral) for name, numeral in pairs))
+    more = len(columns) - MAX_LISTED
+    words = ", ".join(columns[:MAX_LISTED]) + (f" and {more} more columns" if more > 0 else "")
     return element(
         "header",
         element("p", "coterie report", class_="kind"),
         element("h1", found),
-        element("p", f"in {n_rows:,} rows of ", element("b", content.origin.title)),
-        element("p", f"by {columns}", class_="lead"),
+        element("p", f"in {n_rows:,} {rows} of ", element("b", content.origin.title)),
+        None if content.pictures else element("p", f"by {words}", class_="lead"),
     )
 
 
@@ -62,8 +86,9 @@ def _notes(content: Content) -> Html | None:
     notes = list(content.origin.notes)
     if content.origin.n_rows and content.origin.n_rows > len(content.points):
         notes.append(
-            f"The clusters were found on a sample of {len(content.points):,} of"
-            f" {content.origin.n_rows:,} rows. Sizes count all rows; the figures show the sample."
+            f"The figures describe a sample of {len(content.points):,} of"
+            f" {content.origin.n_rows:,} rows, on which the clusters were found. Sizes count all"
+            " rows."
         )
     if not notes:
         return None

@@ -19,7 +19,9 @@ def steps_section(content: Content) -> Html:
     """The steps in order, and the outcome."""
     steps = content.clustering.steps
     drawn = _drawn(content)
-    pixels = frame_of(content.plane.places, WIDTH, HEIGHT, 8)(content.plane.places)[drawn]
+    plane = content.plane
+    frame = frame_of(plane.places, WIDTH, HEIGHT, 8, stretch=plane.stretch)
+    pixels = frame(plane.places)[drawn]
     rows = content.shown[drawn]
     claims = [len(step.claimed) for step in steps]
     telling = set(np.argsort(claims, kind="stable")[::-1][:MAX_PANELS].tolist())
@@ -31,6 +33,12 @@ def steps_section(content: Content) -> Html:
         "The network finds one cluster after another. In each panel the points that join it are"
         " coloured, the remaining points are dark grey and those of earlier clusters light grey."
     )
+    n_rows = content.origin.n_rows or len(content.points)
+    if content.n_read < n_rows:
+        words += (
+            f" It reads {content.n_read:,} of the {n_rows:,} rows, a sample, and the counts below"
+            " are of these; the remaining rows then join the cluster that fits them best."
+        )
     if len(steps) > MAX_PANELS:
         words += f" The panels show the {MAX_PANELS} largest of {len(steps)} steps."
     if _was_revised(content):
@@ -57,7 +65,7 @@ def _panel(
     drawing = picture(
         WIDTH,
         HEIGHT,
-        dots(pixels[~offered], TAKEN, 0.7 * RADIUS),
+        dots(pixels[~offered], TAKEN, 0.7 * RADIUS, kind="others"),
         dots(pixels[offered & ~joins], ON_OFFER, 0.8 * RADIUS),
         dots(pixels[joins], colour_of(fate), 1.2 * RADIUS, shape_of(fate)),
         role="img",

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from coterie.data.tables.labelled import replacing
 from coterie.report.content import Content, Describe, Origin, gather
 from coterie.report.page import render
+from coterie.report.thumbnails import thumbnails
+from coterie.report.trust import trust_of
 
 
 def write_report(
@@ -19,12 +21,14 @@ def write_report(
     *,
     names: Sequence[str] | None = None,
     details: Mapping[str, Sequence[Any]] | None = None,
+    images: Sequence[Path | str] | None = None,
     title: str = "X",
 ) -> Path:
     """Write a report on a fitted model and its fitted rows X (n, d).
 
     names: of the d columns, by default those of a data frame; details: additional columns of n
-    cells to show with a row, such as its name; title: name of the data.
+    cells to show with a row, such as its name; images: n image files, if the rows are images or
+    vectors of them: the report then shows small copies instead of columns; title: name of the data.
     """
     points, called = _numbers(model, X)
     n_rows = len(model.labels_)
@@ -33,6 +37,8 @@ def write_report(
     names = tuple(map(str, called if names is None else names))
     if len(names) != points.shape[1]:
         raise ValueError(f"{len(names)} names for {points.shape[1]} columns")
+    if images is not None:
+        _refuse_images(images, n_rows)
     origin = Origin(
         title=title,
         command=f"model = coterie.{model!r}.fit(X)\ncoterie.write_report(model, X, {str(path)!r})",
@@ -46,6 +52,8 @@ def write_report(
         origin,
         read=as_read(model, points),
         describe=_describe(details, n_rows),
+        trust=trust_of(model),
+        depict=None if images is None else lambda rows: thumbnails(images, rows),
     )
     return save(content, path)
 
@@ -78,6 +86,14 @@ def _numbers(model: Any, X: Any) -> tuple[np.ndarray, Sequence[str]]:
     if given is None:
         given = [f"x{i + 1}" for i in range(points.shape[1])]
     return points, list(given)
+
+
+def _refuse_images(images: Sequence[Path | str], n_rows: int) -> None:
+    if len(images) != n_rows:
+        raise ValueError(f"{len(images)} images for {n_rows} rows")
+    for row, file in enumerate(images):
+        if not Path(file).is_file():
+            raise ValueError(f"the image of row {row} is no file: {file}")
 
 
 def _describe(details: Mapping[str, Sequence[Any]] | None, n_rows: int) -> Describe | None:

@@ -31,9 +31,15 @@ class ImageFolder:
 
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
+        self._path = path
         self._images = read_images(path)
         self._mixtures = column_names(self._images.values.shape[1])
         self.columns: tuple[str, ...] = (FILE, FOLDER, *self._mixtures)
+
+    @property
+    def files(self) -> list[Path]:
+        """The images, in the order of the rows."""
+        return [self._path / name for name in self._images.names.tolist()]
 
     def batches(self) -> Iterator[Batch]:
         """The images in batches."""

@@ -1,4 +1,3 @@
-"use strict";
 // Tooltips by mouse and keyboard; everything else works without this script.
 (() => {
   const rows = JSON.parse(document.getElementById("rows").textContent);
@@ -27,6 +26,10 @@
     return element;
   }
 
+  function grouped(number) {
+    return number.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+  }
+
   function show(i) {
     current = i;
     tip.hidden = i < 0;
@@ -37,9 +40,11 @@
     const list = document.createElement("dl");
     const say = (name, value) => list.append(part("dt", name), part("dd", value));
     const noise = rows.cluster[i] < 0;
-    say("cluster", noise ? "none: noise" : rows.cluster[i]);
+    say("cluster", noise ? "none: noise" : naming.nameOf(rows.cluster[i]));
     if (!noise) say("confidence", rows.confidence[i].toFixed(3));
-    for (const column of rows.columns) say(column.name, column.cells[i]);
+    for (const column of rows.columns) {
+      say(column.name, column.grouped ? grouped(column.cells[i]) : column.cells[i]);
+    }
     tip.replaceChildren(part("b", "row " + rows.row[i].toLocaleString("en")), list);
     place(i);
   }
@@ -72,7 +77,7 @@
     show(byX[at < 0 ? 0 : Math.min(byX.length - 1, Math.max(0, at + step))]);
   });
 
-  for (const line of document.querySelectorAll(".sizes tr[data-cluster]")) {
+  for (const line of document.querySelectorAll(".sizes tr[data-cluster], .told li[data-cluster]")) {
     const pick = (on) => {
       map.classList.toggle("picking", on);
       for (const dots of map.querySelectorAll(`.points [data-cluster="${line.dataset.cluster}"]`)) {
