@@ -14,6 +14,7 @@ MODULES = sorted(
     str(path.relative_to(ROOT)) for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"
 )
 CHAIN = (
+    "files",
     "kernels",
     "functional",
     "layers",
@@ -24,6 +25,7 @@ CHAIN = (
     "systems",
     "ood",
     "weights",
+    "judge",
     "export",
     "inference",
     "training",
@@ -34,11 +36,11 @@ CHAIN = (
 )
 # What stands beside the chain, and the little it needs.
 BESIDE = {
-    "data": {"functional", "frames"},
+    "data": {"files", "functional", "frames"},
     "metrics": {"functional"},
     "palette": set(),
     "plots": {"metrics", "palette", "report"},
-    "report": {"data", "palette"},
+    "report": {"data", "files", "palette"},
 }
 # Who may use what stands beside; a network never sees a prior, a file or a score.
 USERS = {

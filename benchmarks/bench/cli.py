@@ -247,10 +247,10 @@ def _measure(run: Callable[[Any], Any], out: Path, *, kept: Path | None = None) 
     try:
         with progress_bars() as progress:
             report = run(progress)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         if kept is None or not kept.exists():
-            interrupt("interrupted; no results were written")
-        interrupt(f"interrupted; {kept} has what was measured, continue with --resume")
+            interrupt(error, "interrupted; no results were written")
+        interrupt(error, f"interrupted; {kept} has what was measured, continue with --resume")
     target = out / f"{report.name}.json"
     with refusing():
         target.write_text(json.dumps(report.to_json(), indent=2) + "\n")

@@ -36,7 +36,8 @@ def train(
     """Train the network of a study; `coterie train` has the recipes of the shipped models."""
     with refusing():
         from bench.recipes.catalogue import study_recipe
-        from coterie.training.callbacks import JsonLog, ProgressBar, Validation
+        from coterie.training.callbacks import JsonLog, Validation
+        from coterie.training.progress import ProgressBar
         from coterie.training.trainer import WEIGHTS
         from coterie.training.trainer import train as follow
 

@@ -84,9 +84,9 @@ def test_the_last_step_is_kept_too(tmp_path):
 
 
 def test_without_ctrl_c_nothing_changes(tmp_path):
-    with LastStep(tmp_path / CHECKPOINT, TINY) as last_step:
+    with LastStep(tmp_path / "own" / CHECKPOINT, TINY) as last_step:
         train(TINY, tmp_path, callbacks=[last_step], accelerator="cpu")
-    assert not (tmp_path / CHECKPOINT).exists()
+    assert not (tmp_path / "own").exists()
 
 
 def test_where_ctrl_c_is_ignored_it_stays_so(tmp_path):
@@ -126,6 +126,40 @@ def test_labels_half_written_are_taken_away(monkeypatch, tmp_path):
     assert (result.exit_code, result.stderr) == (130, "coterie: interrupted\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "table.csv"]
     assert target.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("number", "word"), [(signal.SIGTERM, "terminated"), (signal.SIGHUP, "hung up")]
+)
+def test_signals_take_half_written_labels_away_too(monkeypatch, tmp_path, number, word):
+    def send(*_, **__):
+        assert signal.getsignal(number) is not signal.SIG_DFL, "it would kill the tests"
+        assert len([*tmp_path.iterdir()]) == 3
+        os.kill(os.getpid(), number)
+
+    table, target = tmp_path / "table.csv", tmp_path / "out.csv"
+    table.write_text("x\n" + "1\n2\n" * 50)
+    target.write_text("precious")
+    monkeypatch.setattr(coterie.AMCP, "predict_proba", send)
+    arguments = ["cluster", str(table), "--sample", "20", "--out", str(target)]
+    result = CliRunner().invoke(app, arguments)
+    assert (result.exit_code, result.stderr) == (128 + number, f"coterie: {word}\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "table.csv"]
+    assert target.read_text() == "precious"
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+def test_a_signal_that_is_ignored_stays_so(tmp_path, monkeypatch):
+    """As SIGHUP under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        monkeypatch.setattr(coterie.AMCP, "fit", lambda *_: os.kill(os.getpid(), signal.SIGHUP))
+        (tmp_path / "table.csv").write_text("x\n1\n2\n")
+        result = CliRunner().invoke(app, ["cluster", str(tmp_path / "table.csv")])
+        assert result.exit_code != 128 + signal.SIGHUP
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_while_options_are_read_too(monkeypatch):

@@ -1,6 +1,9 @@
 import json
 import os
+import re
+import resource
 import signal
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -16,6 +19,7 @@ from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.data.priors.real_tables import load_pool
 from coterie.data.priors.tables import Tables
 from coterie.data.priors.universal import Universal
+from coterie.files.locks import locked_folder
 from coterie.ood.texture import texture_limits
 from coterie.training import presets
 from coterie.training.recipe import Recipe, TrainingConfig
@@ -98,17 +102,36 @@ def test_a_checkpoint_is_not_overwritten_by_accident(tmp_path):
 @pytest.mark.parametrize("options", [[], ["--resume"]])
 def test_finished_weights_without_a_checkpoint_are_not_overwritten_either(tmp_path, options):
     train("tiny", "--out", tmp_path, "--steps", 1)
-    assert not (tmp_path / CHECKPOINT).exists()
+    (tmp_path / CHECKPOINT).unlink()
     assert "without a checkpoint" in refused(train("tiny", "--out", tmp_path, *options))
+
+
+def during(monkeypatch, step, event):
+    """Let something happen in the middle of a step, counted from one."""
+    sample, drawn = Recipe.sample, []
+
+    def sampled(recipe, generator, clock):
+        drawn.append(recipe)
+        if len(drawn) == step:
+            event()
+        return sample(recipe, generator, clock)
+
+    monkeypatch.setattr(Recipe, "sample", sampled)
+
+
+def crash():
+    raise RuntimeError("crash")
 
 
 def test_resuming_goes_on_from_the_checkpoint(tmp_path, monkeypatch):
     train("tiny", "--out", tmp_path / "whole")
     longer = replace(TINY, training=replace(TINY.training, checkpoint_every=3))
     monkeypatch.setattr(presets, "PRESETS", {"tiny": longer})
-    train("tiny", "--out", tmp_path / "parted")  # its checkpoint is after step 3
-    (tmp_path / "parted" / WEIGHTS).unlink()
-    (tmp_path / "parted" / "log.jsonl").unlink()
+    with monkeypatch.context() as torn:
+        during(torn, 4, crash)
+        train("tiny", "--out", tmp_path / "parted")
+    assert load_tensors(tmp_path / "parted" / CHECKPOINT)[1]["step"] == 3
+    assert not (tmp_path / "parted" / WEIGHTS).exists()
     result = train("tiny", "--out", tmp_path / "parted", "--resume")
     assert result.exit_code == 0, result.output
     whole, parted = (load_tensors(tmp_path / name / WEIGHTS)[0] for name in ("whole", "parted"))
@@ -219,30 +242,31 @@ def test_without_a_checkpoint_resuming_begins_anew_and_says_so(tmp_path):
     assert train("tiny", "--resume").stderr == ""
 
 
-def interrupt_during(monkeypatch, step):
-    """Press Ctrl+C in the middle of a step, counted from one."""
-    sample = Recipe.sample
-    drawn = []
-
-    def pressing(recipe, generator, clock):
-        drawn.append(recipe)
-        if len(drawn) == step:
-            os.kill(os.getpid(), signal.SIGINT)
-        return sample(recipe, generator, clock)
-
-    monkeypatch.setattr(Recipe, "sample", pressing)
+def send(number):
+    """Send this process a signal that it handles."""
+    assert signal.getsignal(number) is not signal.SIG_DFL, "it would kill the tests"
+    os.kill(os.getpid(), number)
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_keeps_the_step_and_says_how_to_go_on(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "word"),
+    [
+        (signal.SIGINT, "interrupted"),
+        (signal.SIGTERM, "terminated"),
+        (signal.SIGHUP, "hung up"),
+    ],
+)
+def test_a_signal_keeps_the_step_and_says_how_to_go_on(tmp_path, monkeypatch, number, word):
     train("tiny", "--out", tmp_path / "whole", "--seed", 3)
     with monkeypatch.context() as pressed:
-        interrupt_during(pressed, 3)
+        during(pressed, 3, partial(send, number))
         result = train("tiny", "--out", tmp_path / "parted", "--seed", 3)
     checkpoint = tmp_path / "parted" / CHECKPOINT
     again = f"coterie train tiny --out {tmp_path / 'parted'} --seed 3 --device cpu --resume"
-    assert (result.exit_code, result.stdout) == (130, "")
-    assert result.stderr == f"coterie: interrupted; saved {checkpoint}, continue with: {again}\n"
+    assert (result.exit_code, result.stdout) == (128 + number, "")
+    assert result.stderr == f"coterie: {word}; saved {checkpoint}, continue with: {again}\n"
+    assert sorted(path.name for path in checkpoint.parent.iterdir()) == [CHECKPOINT]
     assert load_tensors(checkpoint)[1]["step"] == 3
     assert not (tmp_path / "parted" / WEIGHTS).exists()
     result = CliRunner().invoke(app, again.split()[1:])
@@ -327,3 +351,66 @@ def test_sorted_images_are_sets_too(tmp_path):
     assert load_system(weights)[1].traits.columns == 16
     command = ["cluster", str(tmp_path / "images"), "--weights", str(weights)]
     assert CliRunner().invoke(app, command).exit_code == 0
+
+
+def test_a_signal_while_the_card_is_measured_keeps_the_steps(tmp_path, monkeypatch):
+    with monkeypatch.context() as measured:
+        measured.setattr("coterie.training.trainer.sizes_of", lambda _: send(signal.SIGTERM))
+        result = train("tiny", "--out", tmp_path)
+    assert result.exit_code == 128 + signal.SIGTERM
+    assert f"coterie: terminated; saved {tmp_path / CHECKPOINT}, continue" in result.stderr
+    assert load_tensors(tmp_path / CHECKPOINT)[1]["step"] == TINY.training.steps
+    assert train("tiny", "--out", tmp_path, "--resume").exit_code == 0
+    assert (tmp_path / WEIGHTS).is_file()
+
+
+@contextmanager
+def full_disk(size):
+    """No file can grow beyond so many bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_ends_in_one_line_and_leaves_the_checkpoint(tmp_path, monkeypatch):
+    with full_disk(8192):
+        line = refused(train("tiny", "--out", tmp_path))
+    stopped = f"coterie: {tmp_path / CHECKPOINT}: File too large; training stopped"
+    assert line == f"{stopped} before the first checkpoint; nothing was saved"
+    with monkeypatch.context() as torn:
+        during(torn, 3, crash)
+        train("tiny", "--out", tmp_path)
+    before = (tmp_path / CHECKPOINT).read_bytes()
+    with full_disk(8192):
+        line = refused(train("tiny", "--out", tmp_path, "--resume"))
+    assert line.startswith(
+        f"{stopped}; saved {tmp_path / CHECKPOINT}, continue with: coterie train"
+    )
+    assert line.count("--resume") == 1
+    assert (tmp_path / CHECKPOINT).read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [CHECKPOINT]
+    assert train("tiny", "--out", tmp_path, "--resume").exit_code == 0
+
+
+def test_a_second_training_in_a_folder_is_refused_in_one_line(tmp_path):
+    with locked_folder(tmp_path, "training"):
+        line = refused(train("tiny", "--out", tmp_path))
+    assert f"another training (process {os.getpid()}) is using the folder {tmp_path}" in line
+    assert not any(tmp_path.iterdir())
+
+
+def test_without_a_terminal_progress_and_scores_are_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr("coterie.training.progress.FIRST_LINE", 0.0)
+    monkeypatch.setattr("coterie.training.progress.NEXT_LINE", 0.0)
+    result = train("tiny", "--out", tmp_path, "--validate-every", 2)
+    assert result.exit_code == 0, result.output
+    one, two, scores, three = result.stderr.splitlines()
+    for step, line in enumerate((one, two, three), start=1):
+        assert re.match(rf"step {step} of 4, loss [\d.]+, 0:00:\d\d elapsed, about 0:", line)
+    form = r"ARI -?\d\.\d{3}, k off by \d+\.\d\d on 32 held-out sets"
+    assert re.fullmatch(rf"step 2: {form}", scores)
+    assert re.search(rf"^scores  {form}$", result.stdout, re.MULTILINE)
+    assert "scores" not in train("tiny", "--out", tmp_path / "b", "--validate-every", 0).stdout

@@ -4,6 +4,7 @@ import json
 import runpy
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,17 @@ import torch
 
 from coterie.data.batch import SetBatch
 from coterie.export.onnx import CARRIED, ENCODER, FEATURES, STEP, WALKED, export_onnx
+from coterie.frames.fitting import fit_frame
 from coterie.inference.loop import find_clusters
 from coterie.systems.registry import build
-from coterie.weights.catalogue import open_model
+from coterie.weights.catalogue import models, open_model
 from coterie.weights.format import make_card, save_system
 
 pytestmark = pytest.mark.xdist_group("onnx")  # exporting takes long: once, by one worker
 
 LOOP = Path(__file__).parents[2] / "examples" / "without_torch.py"
+EXAMPLE = runpy.run_path(str(LOOP))
+AMCPS = [model for model in models() if model.card.system == "amcp"]
 SMALL = {
     "width": 16,
     "read_width": 8,
@@ -122,18 +126,58 @@ def test_the_card_travels_in_the_graphs(small):
         assert json.loads(said)["trained_on"] == "nothing"
 
 
+def tables():
+    """Tables of every kind that a frame treats in its own way, by name."""
+    random = np.random.default_rng(0)
+    plain = random.normal(size=(200, 5)) + 4 * random.integers(0, 3, (200, 1))
+    outlying = plain * [1, 100, 1e4, 1e-3, 1] + [0, 0, 1e6, 0, 0]
+    outlying[3, 1] = 1e9
+    return {
+        "one column": plain[:, :1],
+        "units and an outlier": outlying,
+        "a constant column": np.column_stack([plain, np.full(200, 7.0)]),
+        "copied columns": np.column_stack([plain, plain]),
+        "more columns than rows": random.normal(size=(12, 40)),
+        "symmetric": np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 0.5], [0.0, -0.5]]),
+        "equal rows": np.full((5, 3), 2.0),
+    }
+
+
+@pytest.mark.parametrize("kind", tables())
+@pytest.mark.parametrize("model", AMCPS, ids=lambda model: model.name)
+def test_the_example_frames_tables_as_the_estimator_does(model, kind):
+    table, traits = tables()[kind], model.card.traits
+    card = json.loads(json.dumps(asdict(model.card)))
+    if traits.frame == "plain" and table.shape[1] > traits.columns:
+        with pytest.raises(ValueError, match=f"columns, the network reads {traits.columns}"):
+            EXAMPLE["in_frame"](table, card)
+        return
+    expected = fit_frame(table, traits.columns, traits.frame)(table)
+    found = EXAMPLE["in_frame"](table, card)
+    assert found.dtype == np.float32
+    if kind in ("copied columns", "more columns than rows", "symmetric"):
+        # Axes without variance, or of equal variance, are not determined; what they span is.
+        expected, found = expected @ expected.T, found @ found.T
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-5)
+
+
 @pytest.mark.slow
-def test_a_shipped_model_finds_the_same_clusters_without_torch(tmp_path, blobs):
-    weights = "amcp-mog2d"
-    export_onnx(weights, tmp_path)
-    points = blobs.points.astype(np.float32)
-    assert_same_steps(tmp_path, weights, points)
-    labels = runpy.run_path(str(LOOP))["cluster"](tmp_path, points)
+@pytest.mark.parametrize("model", AMCPS, ids=lambda model: model.name)
+def test_the_documented_example_runs_for_every_shipped_model(model, tmp_path, blobs):
+    """And finds the clusters of the network in torch."""
+    export_onnx(model.name, tmp_path)
+    traits, table = model.card.traits, blobs.points
+    if traits.frame == "standard":  # columns in other units, and one that says nothing
+        noise = np.random.default_rng(0).normal(size=(len(table), 1))
+        table = np.column_stack([table * [1e3, 1e-2] + 5, noise])
+    points = fit_frame(table, traits.columns, traits.frame)(table)
     expected = np.full(len(points), -1)
-    for number, commit in enumerate(commits_of(weights, points)):
+    for number, commit in enumerate(commits_of(model.name, points)):
         expected[commit.joined[0].numpy()] = number
+    labels = EXAMPLE["cluster"](tmp_path, table)
     np.testing.assert_array_equal(labels, expected)
     assert labels.max() >= 1  # so that states were carried from step to step
+    assert_same_steps(tmp_path, model.name, points)
 
 
 def test_the_loop_needs_no_torch(small, tmp_path):

@@ -1,9 +1,8 @@
-import io
 import json
+import resource
 
 import pytest
 import torch
-from rich.console import Console
 from torch import nn
 
 from coterie.data.batch import SetBatch
@@ -12,11 +11,12 @@ from coterie.training.callbacks import (
     Checkpoints,
     JsonLog,
     Progress,
-    ProgressBar,
     Schedule,
     Validation,
+    append_line,
 )
 from coterie.training.recipe import TrainingConfig
+from coterie.weights.format import load_tensors
 
 
 def progress(step: int, loss: float = 0.0) -> Progress:
@@ -61,23 +61,6 @@ def test_log_of_a_resumed_run_is_appended(path):
     assert [line["step"] for line in lines(path)] == [1, 2]
 
 
-def test_progress_bar_tells_a_terminal_where_it_is():
-    screen = io.StringIO()
-    bar = ProgressBar(Console(file=screen, force_terminal=True, width=100), every=1)
-    bar.on_step(progress(7, 1.25))
-    bar.on_end(nn.Identity())
-    assert "7/10" in screen.getvalue()
-    assert "1.2500" in screen.getvalue()
-
-
-def test_progress_bar_is_silent_elsewhere():
-    paper = io.StringIO()
-    bar = ProgressBar(Console(file=paper, force_terminal=False), every=1)
-    bar.on_step(progress(7, 1.25))
-    bar.on_end(nn.Identity())
-    assert paper.getvalue().strip() == ""
-
-
 class Splitter:
     """A trained network's stand-in: takes the points left of zero, then the rest."""
 
@@ -120,6 +103,17 @@ def test_validation_scores_fresh_sets_every_few_steps_and_at_the_end(path):
     assert lines(path) == [{"step": step, "ari": 1.0, "k_mae": 0.0} for step in (4, 8, 10)]
 
 
+def test_validation_says_its_scores_and_keeps_the_last(path):
+    said = []
+    validation = Validation(path, TwoSides(), every=4, n_sets=3, say=said.append)
+    assert validation.in_words() == "none"
+    for step in range(1, 11):
+        validation.on_step(progress(step)._replace(system=Splitter()))
+    scores = "ARI 1.000, k off by 0.00 on 3 held-out sets"
+    assert said == [f"step 4: {scores}", f"step 8: {scores}"]
+    assert validation.in_words() == scores
+
+
 def test_only_the_first_device_writes(path):
     other = progress(10)._replace(rank=1)
     JsonLog(path, every=1).on_step(other)
@@ -159,3 +153,47 @@ def test_weights_that_are_no_numbers_end_the_run_and_leave_the_last_checkpoint(p
     with pytest.raises(FloatingPointError, match="bias is not finite after 10 steps"):
         checkpoints.on_step(broken)
     assert path.read_bytes() == before
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_a_checkpoint_is_written_when_much_time_is_at_risk(path, recipe):
+    """A recipe of few, slow steps never reaches its step for checkpoints."""
+    clock, steps = Clock(), []
+    checkpoints = Checkpoints(path, recipe, seconds=30, clock=clock)
+    for step, seconds in enumerate([20, 9, 1, 29, 0, 1, 0, 31, 1], start=1):
+        clock.now += seconds
+        path.unlink(missing_ok=True)
+        checkpoints.on_step(progress(step))
+        steps += [step] * path.exists()
+    assert steps == [3, 5, 8]  # 5 by the recipe, whence the time counts anew
+
+
+def test_a_checkpoint_is_written_after_the_last_step(path, recipe):
+    last = progress(7)._replace(steps=7)
+    Checkpoints(path, recipe).on_step(last._replace(step=6))
+    assert not path.exists()
+    Checkpoints(path, recipe).on_step(last)
+    assert load_tensors(path)[1]["step"] == 7
+
+
+def test_a_line_is_written_whole_or_not_at_all(path):
+    append_line(path, {"step": 1})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 5, hard))
+    try:
+        with pytest.raises(OSError, match=r"log\.jsonl") as info:
+            append_line(path, {"step": 2})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert info.value.filename == str(path)
+    append_line(path, {"step": 3})
+    assert [line["step"] for line in lines(path)] == [1, 3]

@@ -5,7 +5,13 @@ from safetensors import safe_open
 from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.minimum_loss import DAC
 from coterie.training.checkpoint import load_checkpoint, save_checkpoint
-from coterie.weights.format import WeightsError, make_card, save_system
+from coterie.weights.format import (
+    WeightsError,
+    load_tensors,
+    make_card,
+    save_system,
+    save_tensors,
+)
 
 RECIPE = {"name": "tiny", "betas": (0.9, 0.99)}
 
@@ -85,3 +91,111 @@ def test_weights_are_no_training_state(path):
     save_system(path, system, make_card(system))
     with pytest.raises(WeightsError, match=r"checkpoint\.safetensors holds no training state"):
         load_checkpoint(path, system, (optimizer,), recipe=RECIPE)
+
+
+def edited(path, change, *, steps=3, header=None):
+    """A checkpoint after some steps, edited by hand and with checksums in order."""
+    system, optimizer = trained(steps)
+    save_checkpoint(path, system, (optimizer,), step=steps, recipe=RECIPE)
+    tensors, before = load_tensors(path)
+    change(tensors)
+    save_tensors(path, tensors, {**before, **(header or {})})
+
+
+def refused(path, reason):
+    other, fresh = trained(0)
+    message = rf"checkpoint\.safetensors holds no whole training state: (?s:.*){reason}"
+    with pytest.raises(WeightsError, match=message):
+        load_checkpoint(path, other, (fresh,), recipe=RECIPE)
+    assert not fresh.state
+
+
+def nothing(tensors):
+    pass
+
+
+@pytest.mark.parametrize("step", [-1, 1.5, "3", None, True, [3]])
+def test_a_step_that_is_none(path, step):
+    edited(path, nothing, header={"step": step})
+    refused(path, "step must be an integer from 0")
+
+
+def test_a_step_beyond_the_recipe(path):
+    recipe = {**RECIPE, "training": {"steps": 5}}
+    edited(path, nothing, header={"step": 6, "recipe": recipe})
+    other, fresh = trained(0)
+    with pytest.raises(WeightsError, match="step must be an integer from 0 to 5, got 6"):
+        load_checkpoint(path, other, (fresh,), recipe=recipe)
+
+
+def test_a_state_without_a_recipe(path):
+    edited(path, nothing, header={"recipe": None})
+    other, fresh = trained(0)
+    with pytest.raises(WeightsError, match="another recipe"):
+        load_checkpoint(path, other, (fresh,), recipe=RECIPE)
+
+
+WEIGHT = "network.membership_head.weight"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda t: t.pop(f"system.{WEIGHT}"), rf"Missing key.*{WEIGHT}"),
+        (lambda t: t.update({f"system.{WEIGHT}": torch.zeros(3)}), "size mismatch"),
+        (lambda t: t.update({"system.extra": torch.zeros(3)}), "Unexpected key"),
+        (lambda t: t.update({"extra": torch.zeros(3)}), "extra is neither a weight nor a moment"),
+        (lambda t: t.pop(f"optimizer.{WEIGHT}.exp_avg"), r"\d+ moments .* were written, \d+ are"),
+        (
+            lambda t: t.update({"optimizer.nobody.exp_avg": torch.zeros(1)}),
+            "optimizer.nobody.exp_avg is a moment of no parameter",
+        ),
+        (
+            lambda t: t.update({f"optimizer.{WEIGHT}.exp_avg": torch.zeros(3)}),
+            r"exp_avg has shape \(3,\), its parameter",
+        ),
+        (
+            lambda t: t[f"optimizer.{WEIGHT}.exp_avg_sq"].fill_(torch.nan),
+            "exp_avg_sq is not made of finite numbers",
+        ),
+        (lambda t: t[f"system.{WEIGHT}"].fill_(torch.inf), "is not made of finite numbers"),
+    ],
+)
+def test_parts_that_are_missing_or_do_not_fit(path, change, reason):
+    edited(path, change)
+    refused(path, reason)
+
+
+def without_moments(tensors):
+    for name in [name for name in tensors if name.startswith("optimizer.")]:
+        del tensors[name]
+
+
+def test_a_state_without_its_moments(path):
+    edited(path, without_moments)
+    refused(path, r"\d+ moments .* were written, 0 are there")
+    system, optimizer = trained(3)
+    save_checkpoint(path, system, (optimizer,), step=3, recipe=RECIPE)
+    tensors, header = load_tensors(path)
+    without_moments(tensors)
+    del header["moments"]  # as before they were counted
+    save_tensors(path, tensors, header)
+    refused(path, "the moments of the optimizer are missing")
+
+
+def test_a_state_that_was_written_without_moments_is_taken(path):
+    """As it is made of pieces: momentum builds up again."""
+    system, _ = trained(3)
+    save_checkpoint(path, system, (), step=3, recipe=RECIPE)
+    other, fresh = trained(0)
+    assert load_checkpoint(path, other, (fresh,), recipe=RECIPE) == 3
+
+
+def test_a_state_from_before_moments_were_counted_is_taken(path):
+    system, optimizer = trained(3)
+    save_checkpoint(path, system, (optimizer,), step=3, recipe=RECIPE)
+    tensors, header = load_tensors(path)
+    del header["moments"]
+    save_tensors(path, tensors, header)
+    other, fresh = trained(0)
+    assert load_checkpoint(path, other, (fresh,), recipe=RECIPE) == 3

@@ -52,6 +52,10 @@ class Pictures:
 class FakeConfig:
     width: int = 3
 
+    @property
+    def traits(self) -> Traits:
+        return Traits(ITEM)
+
 
 class TwoRates(nn.Module):
     """Two parts that different optimizers train."""

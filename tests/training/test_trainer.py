@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from coterie.files.locks import InUseError, locked_folder
 from coterie.systems.amcp.steps import AMCP
 from coterie.systems.registry import build
 from coterie.training import trainer
@@ -17,7 +18,7 @@ from coterie.training.callbacks import Schedule
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.recording import WARM_UP_CALLS
 from coterie.training.trainer import CHECKPOINT, WEIGHTS, step_seed, train
-from coterie.weights.format import WeightsError, load_system
+from coterie.weights.format import WeightsError, load_system, load_tensors
 
 SCHEDULE = TrainingConfig(steps=100, learning_rate=2.0, warmup=10, final_share=0.1)
 
@@ -386,3 +387,32 @@ def test_without_a_start_nothing_is_kept(recipe, uninterrupted, tmp_path):
     assert same_weights(
         train(replace(recipe, kept=0.5), tmp_path, accelerator="cpu"), uninterrupted
     )
+
+
+def test_steps_are_kept_when_the_card_is_not_measured_to_its_end(
+    recipe, tmp_path, monkeypatch, uninterrupted
+):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as measured:
+        measured.setattr(trainer, "sizes_of", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train(recipe, tmp_path, accelerator="cpu")
+    assert load_tensors(tmp_path / CHECKPOINT)[1]["step"] == recipe.training.steps
+    losses = Losses()
+    resumed = train(recipe, tmp_path, resume=True, callbacks=[losses], accelerator="cpu")
+    assert losses.steps == []  # nothing is done twice
+    assert same_weights(resumed, uninterrupted)
+    assert (tmp_path / WEIGHTS).is_file()
+
+
+def test_a_folder_in_which_another_training_runs_is_refused(recipe, tmp_path):
+    with (
+        locked_folder(tmp_path, "training"),
+        pytest.raises(InUseError, match=r"another training \(process \d+\) is using the folder"),
+    ):
+        train(recipe, tmp_path, accelerator="cpu")
+    assert not (tmp_path / WEIGHTS).exists()
+    train(recipe, tmp_path, accelerator="cpu")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [CHECKPOINT, WEIGHTS]

@@ -1,4 +1,6 @@
 import json
+import os
+import resource
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -102,15 +104,26 @@ def test_folders_are_made_and_no_partial_file_stays(tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_failed_write_leaves_the_old_file(written, small_dac, monkeypatch):
-    def full_disk(*_, **__):
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr("coterie.weights.format.save_file", full_disk)
-    before = written.read_bytes()
-    with pytest.raises(OSError, match="no space"):
-        save_system(written, small_dac, make_card(small_dac))
+def test_a_failed_write_leaves_the_old_file(written, small_dac):
+    before, (soft, hard) = written.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))  # as if the disk were full
+    try:
+        with pytest.raises(OSError, match="too large") as info:
+            save_system(written, small_dac, make_card(small_dac))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert info.value.filename == str(written)
     assert written.read_bytes() == before
+    assert list(written.parent.iterdir()) == [written]
+
+
+def test_the_umask_decides_who_may_read_weights(path, small_dac):
+    before = os.umask(0o027)
+    try:
+        save_system(path, small_dac, make_card(small_dac))
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_missing_file(path):

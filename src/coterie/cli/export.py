@@ -18,7 +18,7 @@ def _formats() -> None:
     """Write a trained network for another runtime."""
 
 
-@export.command(epilog="Example: coterie export onnx amcp-mog2d --out model")
+@export.command(epilog="Example: coterie export onnx amcp-universal --out model")
 def onnx(
     weights: Annotated[
         str,

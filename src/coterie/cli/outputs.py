@@ -92,7 +92,7 @@ def draw(source: "Source", table: "Table", model: "AmortizedClusterer", plot: Pa
     if plot is None:
         return
     from coterie.data.tables.image_folder import ImageFolder
-    from coterie.data.tables.labelled import replacing
+    from coterie.files.replacing import replacing
     from coterie.plots import plot_steps
     from coterie.report.write import as_read
 

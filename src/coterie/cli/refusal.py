@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from coterie.cli.interruption import INTERRUPTED, interrupt
+from coterie.cli.interruption import INTERRUPTED, ending_in_words, interrupt
 
 EXTRAS = {
     "polars": "io",
@@ -47,25 +47,26 @@ def refusing(wrong: type[ValueError] = ValueError) -> Iterator[None]:
 
 
 class OneLineGroup(TyperGroup):
-    """A command group that reports usage errors and Ctrl+C in one line."""
+    """A command group that reports usage errors, Ctrl+C and SIGTERM in one line."""
 
     def make_context(self, *args: Any, **settings: Any) -> Any:
         try:
             return super().make_context(*args, **settings)
-        except KeyboardInterrupt:
-            interrupt()
+        except KeyboardInterrupt as error:
+            interrupt(error)
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            interrupt()
+        except KeyboardInterrupt as error:
+            interrupt(error)
 
     def main(self, *args: Any, **settings: Any) -> Any:
         if not settings.get("standalone_mode", True):
             return super().main(*args, **settings)
         try:
-            code = super().main(*args, **{**settings, "standalone_mode": False})
+            with ending_in_words():
+                code = super().main(*args, **{**settings, "standalone_mode": False})
         except typer.Abort:
             code = INTERRUPTED
         except Exception as error:

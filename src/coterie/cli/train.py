@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from coterie.cli.interruption import INTERRUPTED, LastStep, interrupt
+from coterie.cli.interruption import INTERRUPTED, LastStep, how, interrupt
 from coterie.cli.options import command_line, shipped_weights
 from coterie.cli.refusal import refuse, refusing
 
@@ -93,6 +93,7 @@ def train(
     # With several devices each of them runs this command; only the first prints and logs.
     first = int(os.environ.get("LOCAL_RANK", "0")) == 0
     with refusing():
+        from coterie.files.replacing import NO_ROOM
         from coterie.training.presets import preset
         from coterie.training.trainer import CHECKPOINT, WEIGHTS
         from coterie.training.trainer import train as follow
@@ -141,16 +142,23 @@ def train(
                 accelerator=device.value,
                 devices=devices,
             )
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             _end(watchers)
             if not first:
                 raise typer.Exit(INTERRUPTED) from None
-            interrupt(_after_interruption(checkpoint, context, resume))
+            interrupt(error, how(error) + _what_is_kept(checkpoint, context, resume))
+        except OSError as error:
+            _end(watchers)
+            if error.errno not in NO_ROOM or not first:
+                raise
+            kept = _what_is_kept(checkpoint, context, resume)
+            refuse(f"{error.filename}: {error.strerror}; training stopped{kept}")
     if first:
         console = Console(highlight=False)
         for name, text in (
             ("weights", weights),
             ("log    ", folder / "log.jsonl"),
+            *(("scores ", each.in_words()) for each in watchers if hasattr(each, "in_words")),
             ("try    ", f"coterie cluster table.csv --weights {weights}"),
         ):
             console.print(f"[dim]{name}[/] {escape(str(text))}", soft_wrap=True)
@@ -193,17 +201,26 @@ def _end(watchers: Sequence[Any]) -> None:
             watcher.on_end(None)
 
 
-def _after_interruption(checkpoint: Path, context: typer.Context, resume: bool) -> str:
+def _what_is_kept(checkpoint: Path, context: typer.Context, resume: bool) -> str:
+    """What is there and how to go on, after the word for what happened."""
     if not checkpoint.exists():
-        return "interrupted before the first checkpoint; nothing was saved"
+        return " before the first checkpoint; nothing was saved"
     again = command_line(context) + ("" if resume else " --resume")
-    return f"interrupted; saved {checkpoint}, continue with: {again}"
+    return f"; saved {checkpoint}, continue with: {again}"
 
 
 def _watchers(folder: Path, prior: Any, validate_every: int) -> Sequence[Any]:
-    from coterie.training.callbacks import JsonLog, ProgressBar, Validation
+    from coterie.training.callbacks import JsonLog, Validation
+    from coterie.training.progress import ProgressBar, ProgressLines
 
-    watchers: list[Any] = [JsonLog(folder / "log.jsonl"), ProgressBar(Console(stderr=True))]
+    console = Console(stderr=True, highlight=False)
+
+    def say(line: str) -> None:
+        console.print(escape(line), soft_wrap=True)
+
+    shown = ProgressBar(console) if console.is_terminal else ProgressLines(say)
+    watchers: list[Any] = [JsonLog(folder / "log.jsonl"), shown]
     if validate_every:
-        watchers.append(Validation(folder / "validation.jsonl", prior, every=validate_every))
+        scores = Validation(folder / "validation.jsonl", prior, every=validate_every, say=say)
+        watchers.append(scores)
     return watchers

@@ -6,12 +6,12 @@ safetensors and JSON; nothing is unpickled. Folders work offline and without hug
 """
 
 import json
-import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
 
 from coterie.estimators.deprecation import DEPRECATED
+from coterie.files.replacing import replacing
 from coterie.weights.catalogue import find
 from coterie.weights.format import Card, WeightsError, load_card
 
@@ -32,7 +32,8 @@ class Pretrained:
         card = load_card(source)
         folder.mkdir(parents=True, exist_ok=True)
         if source.resolve() != (folder / WEIGHTS).resolve():
-            shutil.copyfile(source, folder / WEIGHTS)
+            with replacing(folder / WEIGHTS) as part:
+                part.write_bytes(source.read_bytes())
         given: dict[str, Any] = self.get_params()  # type: ignore[attr-defined]
         settings = {
             name: value
@@ -40,8 +41,12 @@ class Pretrained:
             if name not in NOT_THE_MODELS and value != DEPRECATED
         }
         config = {"library_name": "coterie", "system": card.system, "settings": settings}
-        (folder / CONFIG).write_text(json.dumps(config, indent=2) + "\n")
-        (folder / PAGE).write_text(_page(type(self).__name__, card))
+        for name, text in (
+            (CONFIG, json.dumps(config, indent=2) + "\n"),
+            (PAGE, _page(type(self).__name__, card)),
+        ):
+            with replacing(folder / name) as part:
+                part.write_text(text)
         return folder
 
     @classmethod

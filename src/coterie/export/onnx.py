@@ -1,7 +1,9 @@
 """AMCP as two ONNX graphs: one encodes a set, one takes a step.
 
 The loop between them is a dozen lines in any language (`examples/without_torch.py`): encode once,
-then step until a step claims nothing or nothing remains. Both graphs take any number of points.
+then step until a step claims nothing or nothing remains. Both graphs take any number of points, in
+the frame that their card names; ONNX has no eigenvectors, so the frame is not a graph but a few
+lines of numpy there.
 """
 
 import json
@@ -19,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from coterie.export.onnx_functions import cummax, visit
+from coterie.files.replacing import replacing
 from coterie.functional.diffusion import Walks
 from coterie.functional.reduce import count_points
 from coterie.systems.amcp.parts import Features
@@ -110,7 +113,6 @@ def export_onnx(weights: str | Path, folder: Path) -> Exported:
         raise ValueError(
             f"{str(weights)!r} re-encodes after steps, which ONNX export does not support"
         )
-    folder.mkdir(parents=True, exist_ok=True)
     points = torch.zeros(1, 8 + system.n_landmarks, card.traits.columns)  # so that none is missing
     encoder, step = EncoderGraph(system).eval(), StepGraph(system).eval()
     with torch.no_grad():
@@ -145,7 +147,8 @@ def _write(
         )
     assert program is not None  # torch returns None only without dynamo
     program.model.metadata_props["coterie"] = json.dumps(asdict(card))
-    program.save(str(path), external_data=False)
+    with replacing(path) as part:
+        program.save(str(part), external_data=False)
 
 
 def _stable_sort(

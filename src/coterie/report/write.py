@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from coterie.data.tables.labelled import replacing
+from coterie.files.replacing import replacing
 from coterie.report.content import Content, Describe, Origin, gather
 from coterie.report.page import render
 from coterie.report.thumbnails import thumbnails

@@ -1,25 +1,17 @@
-"""Callbacks of a training run: schedule, checkpoints, log, validation, progress bar.
+"""Callbacks of a training run: schedule, checkpoints, log, validation.
 
 A callback defines any of `before_step(step, optimizers)`, `on_step(progress)` and `on_end(system)`.
 """
 
 import json
 import math
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as RichProgress
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -27,6 +19,8 @@ from coterie.inference.loop import find_labels
 from coterie.metrics import ari, k_error
 from coterie.training.checkpoint import save_checkpoint
 from coterie.training.recipe import Prior, Recipe, TrainingConfig
+
+SECONDS_AT_RISK = 30.0  # of training that a killed run may lose
 
 
 class Progress(NamedTuple):
@@ -84,16 +78,36 @@ class Schedule:
 
 
 class Checkpoints:
-    """Save the training state every few steps, on the first of several devices."""
+    """Save the training state on the first of several devices: often enough to lose little.
 
-    def __init__(self, path: Path, recipe: Recipe) -> None:
+    That is every `checkpoint_every` steps of the recipe, every half minute, and after the last
+    step, because what follows, such as measuring the card, may be interrupted too.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        recipe: Recipe,
+        *,
+        seconds: float = SECONDS_AT_RISK,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.path, self.recipe = path, recipe
+        self.seconds, self._clock = seconds, clock
+        self._saved_at = clock()
 
     def on_step(self, progress: Progress) -> None:
-        if progress.rank == 0 and progress.step % self.recipe.training.checkpoint_every == 0:
+        if progress.rank == 0 and self._is_due(progress):
             if not math.isfinite(float(progress.loss)):
                 raise FloatingPointError(f"the loss is {progress.loss} after {progress.step} steps")
             self.save(progress)
+
+    def _is_due(self, progress: Progress) -> bool:
+        return (
+            progress.step % self.recipe.training.checkpoint_every == 0
+            or progress.step == progress.steps
+            or self._clock() - self._saved_at >= self.seconds
+        )
 
     def save(self, progress: Progress) -> None:
         """Save the state after a step, if it is finite."""
@@ -105,22 +119,43 @@ class Checkpoints:
             step=progress.step,
             recipe=self.recipe.describe(),
         )
+        self._saved_at = self._clock()
 
 
 class Validation:
     """ARI and k-MAE of the network's own clusters on held-out sets, one JSON object per line."""
 
     def __init__(
-        self, path: Path, prior: Prior, *, every: int = 1000, n_sets: int = 32, seed: int = 2**40
+        self,
+        path: Path,
+        prior: Prior,
+        *,
+        every: int = 1000,
+        n_sets: int = 32,
+        seed: int = 2**40,
+        say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self.path, self.every = Path(path), every
+        self.path, self.every, self.say = Path(path), every, say
         self.batch = prior.sample(n_sets, torch.Generator().manual_seed(seed))
+        self.latest: dict[str, float] = {}
 
     def on_step(self, progress: Progress) -> None:
         if progress.rank == 0 and (
             progress.step % self.every == 0 or progress.step == progress.steps
         ):
-            append_line(self.path, {"step": progress.step, **self.scores(progress.system)})
+            self.latest = self.scores(progress.system)
+            append_line(self.path, {"step": progress.step, **self.latest})
+            if progress.step < progress.steps:
+                self.say(f"step {progress.step:,}: {self.in_words()}")
+
+    def in_words(self) -> str:
+        """The latest scores, for people."""
+        if not self.latest:
+            return "none"
+        return (
+            f"ARI {self.latest['ari']:.3f}, k off by {self.latest['k_mae']:.2f}"
+            f" on {len(self.batch.mask)} held-out sets"
+        )
 
     def scores(self, system: Any) -> dict[str, float]:
         """Mean scores over the sets; left-over points count as one cluster."""
@@ -169,39 +204,15 @@ class JsonLog:
         append_line(self.path, line)
 
 
-class ProgressBar:
-    """Steps, loss and time remaining, if the output is a terminal."""
-
-    def __init__(self, console: Console, every: int = 10) -> None:
-        self.every = every
-        self._bar = RichProgress(
-            TextColumn("training"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("loss {task.fields[loss]}"),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task("training", total=None, loss="")
-
-    def on_step(self, progress: Progress) -> None:
-        self._bar.start()
-        if progress.step % self.every == 0 or progress.step == progress.steps:
-            self._bar.update(
-                self._task,
-                total=progress.steps,
-                completed=progress.step,
-                loss=f"{float(progress.loss):.4f}",
-            )
-
-    def on_end(self, system: nn.Module) -> None:
-        self._bar.stop()
-
-
 def append_line(path: Path, line: dict[str, Any]) -> None:
-    """Add a JSON object to a file of one a line."""
+    """Add a JSON object to a file of one a line, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        file.write(json.dumps(line) + "\n")
+    with path.open("ab", buffering=0) as file:
+        end = file.seek(0, os.SEEK_END)
+        content = json.dumps(line).encode() + b"\n"
+        try:
+            while content:  # a full disk takes a part before it refuses
+                content = content[file.write(content) :]
+        except OSError as error:
+            file.truncate(end)
+            raise OSError(error.errno, error.strerror, str(path)) from error

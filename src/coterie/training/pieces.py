@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load as read_tensors
 from safetensors.torch import save as tensors_to_bytes
 
+from coterie.files.replacing import replacing
 from coterie.systems.registry import build
 from coterie.training.checkpoint import save_checkpoint
 from coterie.training.recipe import Recipe
@@ -41,7 +42,8 @@ def write_pieces(checkpoint: Path, folder: Path, *, size: int = PIECE) -> list[P
     paths = []
     for number, start in enumerate(range(0, len(packed), size)):
         paths.append(folder / f"state.{number}")
-        paths[-1].write_bytes(packed[start : start + size])
+        with replacing(paths[-1]) as part:
+            part.write_bytes(packed[start : start + size])
     return paths
 
 

@@ -7,7 +7,7 @@ What a system may bring to it, such as optimizers and hooks, is in `systems/lear
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from coterie.data.batch import SetBatch
+from coterie.files.locks import locked_folder
 from coterie.functional.fusing import fusing
 from coterie.ood.size import sizes_of
 from coterie.ood.texture import texture_limits
@@ -43,7 +44,10 @@ def train(
     accelerator: str = "auto",
     devices: int = 1,
 ) -> nn.Module:
-    """Train a recipe; folder receives the checkpoint and, at the end, the weights."""
+    """Train a recipe; folder receives the checkpoint and, at the end, the weights.
+
+    The folder is locked meanwhile: a second training in it is refused.
+    """
     config, folder = recipe.training, Path(folder)
     fabric = Fabric(
         accelerator=accelerator,
@@ -51,8 +55,16 @@ def train(
         callbacks=[Schedule(config), Checkpoints(folder / CHECKPOINT, recipe), *callbacks],
     )
     fabric.launch()
+    alone = locked_folder(folder, "training") if fabric.is_global_zero else nullcontext()
+    with alone:
+        return _follow(recipe, folder, fabric, resume=resume)
+
+
+def _follow(recipe: Recipe, folder: Path, fabric: Fabric, *, resume: bool) -> nn.Module:
+    """The loop over the steps, then the card."""
+    config = recipe.training
     on_gpu = fabric.device.type == "cuda"
-    capture = config.capture and on_gpu and devices == 1
+    capture = config.capture and on_gpu and fabric.world_size == 1
     system = _fresh_system(recipe).to(fabric.device)
     objective = _Objective(system, mixed=config.precision == "bf16-mixed")
     objective, *optimizers = fabric.setup(

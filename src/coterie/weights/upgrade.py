@@ -37,7 +37,7 @@ def upgrade_tensor(name: str, header: dict[str, Any]) -> str:
     """Today's name of a tensor of a weights file."""
     if header["version"] > 1 or "card" not in header:
         return name
-    for old, new in TENSORS[header["card"]["system"]].items():
+    for old, new in TENSORS.get(header["card"]["system"], {}).items():
         if name.startswith(old):
             return new + name.removeprefix(old)
     return f"network.{name}"

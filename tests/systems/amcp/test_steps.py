@@ -352,7 +352,7 @@ def test_every_weight_is_trained(network):
         ({"e_step": "magic"}, "regular, ot, column, got 'magic'"),
         ({"heads": 3}, "3 heads must divide"),
         ({"density": "fog"}, "gaussian or none, got 'fog'"),
-        ({"activation": "step"}, "one of gelu, relu, got 'step'"),
+        ({"activation": "step"}, "gelu or relu, got 'step'"),
         ({"proposal": "guess"}, "seed or anchor, got 'guess'"),
         ({"encode_every": -1}, "encode_every must be 0 or more, got -1"),
         ({"landmarks": -1}, "landmarks must be 0 or more, got -1"),

@@ -1,6 +1,5 @@
 """Write the rows of a file with their clusters, batch by batch, in the same format."""
 
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -12,6 +11,7 @@ from coterie.data.tables.columns import Column
 from coterie.data.tables.gaps import fill_gaps
 from coterie.data.tables.survey import Progress
 from coterie.data.tables.table import ADDED, Source, SourceError, Table
+from coterie.files.replacing import replacing
 
 # Row numbers in the file (m,) and their values (m, d) -> labels and confidence, (m,) each.
 Assign = Callable[
@@ -78,25 +78,6 @@ def refuse_other_format(source: Source, target: Path) -> None:
             f"the output has the format of {source.name};"
             f" use the extension {' or '.join(source.suffixes[:2])}, not {target.name}"
         )
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """A temporary path that replaces the target on success, so that there are no partial files.
-
-    Special files, such as /dev/stdout, are written directly.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if target.exists() and not target.is_file():
-        yield target
-        return
-    target = target.resolve()
-    part = target.with_name(f".{target.stem[:80]}-{secrets.token_hex(4)}{target.suffix}")
-    try:
-        yield part
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -3,12 +3,33 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from coterie.functional.mixing import E_STEPS, EStep
-from coterie.layers.mlp import ACTIVATIONS, Activation
+from coterie.functional.mixing import EStep
+from coterie.layers.mlp import Activation
+from coterie.systems.settings import COUNT, DEPTH, POSITIVE, SHARE, Bounds, check_settings
 from coterie.systems.traits import Traits
 
 ProposalKind = Literal["seed", "anchor"]
-LEAST = {"encode_every": 0, "frequencies": 0, "landmarks": 0, "questions": 1, "proposals": 1}
+BOUNDS = {
+    "columns": COUNT,
+    "width": COUNT,
+    "heads": COUNT,
+    "frequencies": Bounds(0, 32),
+    "landmarks": Bounds(0, 4096),  # walks between them take the square of it in memory
+    "walk_dropout": SHARE,
+    "references": COUNT,
+    "em_steps": DEPTH,
+    "encoder_blocks": DEPTH,
+    "decoder_blocks": DEPTH,
+    "read_width": COUNT,
+    "refinements": DEPTH,
+    "encode_every": Bounds(0, 100_000),
+    "cluster_scale": POSITIVE,
+    "k_max": COUNT,
+    "questions": Bounds(1, 1024),
+    "overlap_weight": Bounds(0, 1e6),
+    "proposals": Bounds(1, 1024),
+    "min_share": SHARE,
+}
 
 
 @dataclass(frozen=True)
@@ -59,25 +80,11 @@ class AMCPConfig:
     min_share: float = 0.002
 
     def __post_init__(self) -> None:
-        if self.e_step not in E_STEPS:
-            raise ValueError(f"e_step must be one of {', '.join(E_STEPS)}, got {self.e_step!r}")
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(
-                f"activation must be one of {', '.join(ACTIVATIONS)}, got {self.activation!r}"
-            )
-        if self.density not in ("gaussian", "none"):
-            raise ValueError(f"density must be gaussian or none, got {self.density!r}")
-        if self.proposal not in ("seed", "anchor"):
-            raise ValueError(f"proposal must be seed or anchor, got {self.proposal!r}")
+        check_settings(self, BOUNDS)
         if self.width % self.heads or self.read_width % self.heads:
             raise ValueError(f"{self.heads} heads must divide width and read_width")
         if self.coupling and self.proposal == "seed" and self.questions < 2:
             raise ValueError("coupling is learnt over several steps: questions must be 2 or more")
-        for name, least in LEAST.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be {least} or more, got {getattr(self, name)}")
-        if not 0 <= self.walk_dropout <= 1:
-            raise ValueError(f"walk_dropout must lie between 0 and 1, got {self.walk_dropout}")
         if self.proposals > 1 and (self.proposal == "seed" or self.decoder_blocks):
             raise ValueError("several proposals are compared from anchors, without a decoder")
         if self.landmarks and self.proposal == "seed":

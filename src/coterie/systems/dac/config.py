@@ -2,7 +2,20 @@
 
 from dataclasses import dataclass
 
+from coterie.systems.settings import COUNT, DEPTH, POSITIVE, SHARE, check_settings
 from coterie.systems.traits import Traits
+
+BOUNDS = {
+    "columns": COUNT,
+    "width": COUNT,
+    "heads": COUNT,
+    "slots": COUNT,
+    "encoder_blocks": DEPTH,
+    "decoder_blocks": DEPTH,
+    "k_max": COUNT,
+    "cluster_scale": POSITIVE,
+    "min_share": SHARE,
+}
 
 
 @dataclass(frozen=True)
@@ -23,6 +36,11 @@ class DACConfig:
     k_max: int = 4
     cluster_scale: float = 0.25
     min_share: float = 0.02
+
+    def __post_init__(self) -> None:
+        check_settings(self, BOUNDS)
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads must divide width")
 
     @property
     def traits(self) -> Traits:

@@ -4,7 +4,20 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from coterie.encoders.resnet import Backbone
+from coterie.systems.settings import COUNT, POSITIVE, SHARE, Bounds, check_settings
 from coterie.systems.traits import Traits
+
+BOUNDS = {
+    "std": POSITIVE,
+    "width": COUNT,
+    "queue": Bounds(1, 10_000_000),
+    "temperature": POSITIVE,
+    "momentum": SHARE,
+    "sgd_momentum": SHARE,
+    "weight_decay": SHARE,
+    "n_clusters": Bounds(1, 1000),
+    "gate_temperature": POSITIVE,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +42,9 @@ class MoCoConfig:
     def __post_init__(self) -> None:
         for name in ("mean", "std"):  # JSON cards hold lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        check_settings(self, BOUNDS)
+        if not self.mean:
+            raise ValueError("mean and std are of one channel or more")
         if len(self.mean) != len(self.std):
             raise ValueError(f"mean has {len(self.mean)} channels, std {len(self.std)}")
 

@@ -1,0 +1,1 @@
+"""Attempts to break the package, each a function `campaign(attempts, seed)` that returns a row."""

@@ -1,0 +1,26 @@
+"""`python benchmarks/reliability NAME --attempts N`: run one campaign and print its row as JSON."""
+
+import argparse
+import importlib
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    """Find the campaign among the modules of this folder, and run it."""
+    names = sorted(path.stem for path in HERE.glob("[a-z]*.py"))
+    parser = argparse.ArgumentParser(prog="python benchmarks/reliability", description=__doc__)
+    parser.add_argument("name", choices=names)
+    parser.add_argument("--attempts", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    sys.path.insert(0, str(HERE.parent))
+    campaign = importlib.import_module(f"reliability.{given.name}").campaign
+    print(json.dumps(campaign(given.attempts, given.seed)))
+
+
+if __name__ == "__main__":
+    main()
