@@ -49,8 +49,9 @@ bench: setup ## run a benchmark and update the tables in the docs: make bench NA
 	$(BIN)/python benchmarks $(NAME) $(OPTIONS)
 	$(BIN)/python benchmarks/render.py
 
-figures: setup ## update the tables in the README, docs and model cards from benchmarks/results
+figures: setup ## update the tables of the pages from benchmarks/results, and what their code prints
 	$(BIN)/python benchmarks/render.py
+	$(BIN)/python tests/docs/page_code.py
 
 docs: setup ## build the documentation into site/, with warnings as errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -14,11 +14,13 @@ from pages.mixtures import ours, peers, printed
 from pages.sets import calibration, families, prior, tables
 from pages.speed import alone, batched, growth
 from pages.studies import ablations, studies, validation
+from pages.summary import summary, topics
 
 ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
     *(ROOT / "docs" / name for name in ("amcp.md", "tables.md", "train.md", "which.md")),
+    ROOT / "docs/recipes/embeddings.md",
     *sorted((ROOT / "src/coterie/weights").glob("*.md")),
 )
 MARKED = re.compile(r"(<!-- results (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -38,6 +40,8 @@ TABLES: dict[str, Callable[..., str]] = {
     "batched": batched,
     "growth": growth,
     "validation": validation,
+    "summary": summary,
+    "topics": topics,
 }
 
 

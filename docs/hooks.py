@@ -1,4 +1,4 @@
-"""Build hooks of the site: render equations as SVG and run the examples of the gallery."""
+"""Build hooks of the site: equations as SVG, sources of examples, and the gallery, which is run."""
 
 import html
 import os
@@ -17,10 +17,17 @@ EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
 NUMBER = re.compile(r"\\qquad\s*\((\d+)\)\s*$")
 SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 GALLERY = "<!-- gallery -->"
+# A comment, so that a page reads well as plain Markdown too.
+SOURCE = re.compile(r"^<!-- source (\S+) -->$", re.MULTILINE)
 MAX_HEIGHT = 10  # in letters: a taller equation was rendered wrongly
 
 ziamath.config.svg2 = False  # for older browsers
 ziamath.config.math.color = "currentColor"
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the files that a page names where it names them."""
+    return SOURCE.sub(lambda found: _source(ROOT / found[1]), markdown)
 
 
 def on_page_content(content: str, **_: Any) -> str:
@@ -60,8 +67,13 @@ def _entry(script: Path, output: str, picture: str) -> str:
     return (
         f"## {title}\n\n![{title}]({picture})\n\n```text\n{output}\n```\n\n"
         f"<details markdown><summary>examples/{script.name}</summary>\n\n"
-        f"```python\n{source}```\n\n</details>"
+        f"{_source(script)}\n\n</details>"
     )
+
+
+def _source(script: Path) -> str:
+    """A Python file as a block of code."""
+    return f"```python\n{script.read_text()}```"
 
 
 def _equation(found: re.Match[str]) -> str:

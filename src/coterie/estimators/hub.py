@@ -80,7 +80,13 @@ class Pretrained:
         commit_message: str = "Push a model of coterie",
     ) -> str:
         """Write the model to the repository "owner/name" on the Hub; gives its address."""
-        from huggingface_hub import HfApi
+        try:
+            from huggingface_hub import HfApi
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "models go to the Hub by huggingface_hub: pip install 'coterie[hub]'",
+                name="huggingface_hub",
+            ) from error
 
         api = HfApi(token=token)
         with TemporaryDirectory() as folder:
