@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup ## cluster an example table and print the paths of the report and the plot
-	$(BIN)/coterie cluster examples/wine.csv --report runs/demo/report.html \
+	$(BIN)/coterie cluster examples/wine.csv --id cultivar --report runs/demo/report.html \
 	    --plot runs/demo/clusters.png --out runs/demo/labels.csv
 
 test: setup ## run the tests

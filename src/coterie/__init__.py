@@ -14,6 +14,7 @@ __all__ = [
     "Clustering",
     "__version__",
     "cluster",
+    "load",
     "models",
     "read_images",
     "write_report",
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from coterie.data.images import read_images
     from coterie.estimators.amcp import AMCP
     from coterie.estimators.dac import DAC
+    from coterie.estimators.loaded import load
     from coterie.estimators.registry import cluster
     from coterie.inference.result import Clustering
     from coterie.report.write import write_report
@@ -34,6 +36,7 @@ _HOMES = {
     "DAC": "coterie.estimators.dac",
     "Clustering": "coterie.inference.result",
     "cluster": "coterie.estimators.registry",
+    "load": "coterie.estimators.loaded",
     "models": "coterie.weights.catalogue",
     "read_images": "coterie.data.images",
     "write_report": "coterie.report.write",

@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -16,6 +17,7 @@ from coterie import cli
 from coterie.cli.app import app
 from coterie.cli.options import Ending
 from coterie.data.tables import delimited
+from coterie.inference import engine
 from coterie.inference.endings import ENDINGS
 
 IRIS = Path(__file__).parents[2] / "examples" / "iris_petals.csv"
@@ -126,8 +128,8 @@ def test_a_folder_that_cannot_be_clustered_is_refused(run, tmp_path):
     (tmp_path / "a.png").write_bytes(b"nothing")
     assert "a.png cannot be read as an image" in refused(run("cluster", tmp_path))
     Image.new("L", (4, 4)).save(tmp_path / "a.png")
-    line = refused(run("cluster", tmp_path, "--out", tmp_path / "labels.parquet"))
-    assert "use the extension .csv, not labels.parquet" in line
+    line = refused(run("cluster", tmp_path, "--out", tmp_path / "labels.npy"))
+    assert "cannot write labels.npy; a table must end in .csv, " in line
 
 
 def test_a_projection_is_a_note_and_no_python_warning(run, tmp_path):
@@ -169,7 +171,8 @@ def test_without_consolidation_the_network_has_the_last_word(run):
         sizes = np.bincount(coterie.AMCP(weights, ending=ending).fit(points).labels_).tolist()
         found[ending] = sizes
         for option in options:
-            result = run("cluster", IRIS, "--weights", weights, "--json", *option)
+            asked = ("--weights", weights, "--exclude", "species", "--json")
+            result = run("cluster", IRIS, *asked, *option)
             summary = json.loads(result.stdout)
             assert [cluster["size"] for cluster in summary["clusters"]] == sizes
     assert found["auto"] == found["consolidate"]
@@ -199,7 +202,7 @@ def test_the_seed_reaches_the_estimator(run, table, monkeypatch):
     )
     run("cluster", table)
     run("cluster", table, "--seed", "7")
-    assert seeds == [0, 7]
+    assert seeds == [None, 7]
 
 
 def test_bad_input_is_refused_in_one_line(run, table, tmp_path):
@@ -349,8 +352,9 @@ def test_columns_are_chosen_and_what_is_left_out_is_said(run, table, tmp_path):
     lines = table.read_text().splitlines()
     path.write_text("\n".join([f"id,{lines[0]}", *(f"{i},{x}" for i, x in enumerate(lines[1:]))]))
     out = run("cluster", path).stdout
-    assert "note      column 'id' looks like a row number" in " ".join(out.split("\n"))
-    for options in (["--id", "id"], ["--exclude", "id"], ["--columns", "x,y"]):
+    assert "dropped   id: identifies the rows" in out
+    assert "note      columns that identify the rows are left out" in " ".join(out.split("\n"))
+    for options in ([], ["--id", "id"], ["--exclude", "id"], ["--columns", "x,y"]):
         summary = json.loads(run("cluster", path, "--json", *options).stdout)
         assert summary["columns"] == ["x", "y"]
         assert summary["left_out"][0]["name"] == "id"
@@ -389,7 +393,31 @@ def test_a_long_file_is_streamed(run, blobs, tmp_path, monkeypatch):
     written = np.genfromtxt(target, delimiter=",", skip_header=1)
     np.testing.assert_array_equal(written[:, 2], blobs.labels[chosen])
     assert "a sample of 200 of 3,000 rows" in report.read_text()
-    assert "a sample of 200" in run("cluster", path, "--sample", 200).stdout
+    assert "a random sample of 200 in memory" in run("cluster", path, "--sample", 200).stdout
+
+
+def test_on_how_many_rows_the_clusters_were_found_is_true(run, blobs, tmp_path, monkeypatch):
+    """The network sees no more rows than its context has, however many are read."""
+    seen = []
+    find = engine.find_clusters
+    monkeypatch.setattr(
+        engine,
+        "find_clusters",
+        lambda system, batch, **rest: (
+            seen.append(int(batch.mask.sum())) or find(system, batch, **rest)
+        ),
+    )
+    random = np.random.default_rng(0)
+    points = blobs.points[random.integers(300, size=4000)] + random.normal(0, 0.05, (4000, 2))
+    path = tmp_path / "many.csv"
+    np.savetxt(path, points, delimiter=",", header="x,y", comments="")
+    summary = json.loads(run("cluster", path, "--sample", 3000, "--json").stdout)
+    assert (summary["rows"], summary["read_rows"], summary["fitted_rows"]) == (4000, 3000, 2000)
+    assert seen[0] == 2000
+    words = "rows      4,000, a random sample of 3,000 in memory, clusters found on 2,000 of them"
+    assert words in run("cluster", path, "--sample", 3000).stdout
+    assert coterie.AMCP().fit(points).clustering_.context_size == 2000
+    assert coterie.AMCP().fit(points[:500]).clustering_.context_size == 500
 
 
 @pytest.fixture
@@ -470,8 +498,7 @@ def test_gaps_of_a_streamed_file_are_filled_from_the_sample(run, blobs, tmp_path
 def test_text_is_left_out_of_a_file_and_no_column_to_ask_for(run, table):
     assert "dropped   [red]name: text" in run("cluster", table).stdout
     line = refused(run("cluster", table, "--columns", "x,[red]name"))
-    assert "column '[red]name' has text" in line
-    assert "data frames may have categories" in line
+    assert "column '[red]name' cannot be clustered by: 300 different values in 300 rows" in line
 
 
 def test_the_report_is_written_with_the_command_that_made_it(run, table, tmp_path):
@@ -491,18 +518,51 @@ def test_a_report_names_the_rows_by_their_id(run, table, tmp_path):
     assert "[red]name: identifies the rows" in report.read_text()
 
 
-def test_other_text_has_to_be_named(run, tmp_path):
-    path = tmp_path / "latin.csv"
-    path.write_bytes("größe;y\n1;2\n3;4\n".encode("latin-1"))
-    assert "as in --encoding latin-1" in refused(run("cluster", path, "--sep", ";"))
-    result = run("cluster", path, "--sep", ";", "--encoding", "latin-1", "--json")
-    assert json.loads(result.stdout)["columns"] == ["größe", "y"]
+def test_how_a_text_file_is_read_is_said(run, blobs, tmp_path):
+    path = tmp_path / "europe.csv"
+    lines = [f"{x:.4f};{y:.4f}".replace(".", ",") for x, y in blobs.points.tolist()]
+    path.write_bytes("\n".join(["größe;y", *lines]).encode("latin-1"))
+    summary = json.loads(run("cluster", path, "--json").stdout)
+    assert summary["columns"] == ["größe", "y"]
+    assert summary["n_clusters"] == 3
+    words = "separated by semicolons, decimal comma, header, Windows-1252"
+    assert summary["read_as"] == {
+        "separator": ";",
+        "decimal": ",",
+        "header": True,
+        "encoding": "cp1252",
+        "summary": words,
+    }
+    assert f"read as   {words}" in run("cluster", path).stdout
+    assert f"read as   {words}" in run("compare", path, "--max-clusters", "2").stdout
+
+
+def test_how_a_text_file_is_read_may_be_stated(run, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("1,234;2\n3,456;4\n")
+    stated = ("--sep", ";", "--decimal", ".", "--header", "--encoding", "latin-1")
+    summary = json.loads(run("cluster", path, "--json", *stated).stdout)
+    assert summary["columns"] == ["1,234", "2"]
+    assert summary["read_as"]["encoding"] == "iso8859-1"
+    assert json.loads(run("cluster", path, "--json", "--no-header").stdout)["columns"] == [
+        "x1",
+        "x2",
+    ]
+    assert "the decimal sign must be . or ," in refused(run("cluster", path, "--decimal", "x"))
+    assert "as in --encoding latin-1" in refused(
+        run("cluster", _latin(path), "--encoding", "utf-8")
+    )
+
+
+def _latin(path):
+    path.write_bytes("größe;y\n1;2\n".encode("latin-1"))
+    return path
 
 
 def test_outputs_that_cannot_be_are_refused_before_the_work(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr(coterie.AMCP, "fit", lambda model, X: 1 / 0)
-    assert "use the extension .csv" in refused(
-        run("cluster", table, "--out", tmp_path / "out.parquet")
+    assert "a table must end in .csv" in refused(
+        run("cluster", table, "--out", tmp_path / "out.npy")
     )
     assert "a report must end in .html" in refused(run("cluster", table, "--report", "report.pdf"))
     assert "is a folder" in refused(run("cluster", table, "--out", tmp_path))
@@ -588,3 +648,83 @@ def test_where_all_rows_have_a_cluster_nothing_is_said_of_others(run, table):
     result = run("cluster", table)
     assert "noise" not in result.stdout
     assert found(run("cluster", table, "--json"))[1] == 0
+
+
+def test_what_a_file_says_does_not_control_the_terminal(run, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("x,\x1b[31mred,\x1b]0;title\x07\n1,2,\x1b[2Jtext\n3,4,b\n")
+    for command in (["cluster", path], ["compare", path], ["cluster", path, "--columns", "\x1b"]):
+        result = run(*command)
+        assert "\x1b" not in result.output
+        assert "\x07" not in result.output
+    assert r"\x1b[31mred" in run("cluster", path).stdout
+
+
+def test_a_file_name_that_is_not_utf8_is_read_and_shown(run, table, tmp_path):
+    odd = table.rename(tmp_path / os.fsdecode(b"caf\xe9.csv"))
+    result = run("cluster", odd, "--report", tmp_path / "r.html", "--out", tmp_path / "o.csv")
+    assert result.exit_code == 0, result.output
+    assert r"caf\udce9.csv" in result.stdout
+    assert r"caf\udce9.csv" in (tmp_path / "r.html").read_text()
+
+
+def test_new_folders_are_said(run, table, tmp_path):
+    report = tmp_path / "new" / "report.html"
+    assert f"folder    {report.parent} (new)" in run("cluster", table, "--report", report).stdout
+    again = json.loads(run("cluster", table, "--report", report, "--json").stdout)
+    assert again["new_folders"] == []
+
+
+def test_a_reader_that_has_enough_ends_the_command_quietly(blobs, tmp_path):
+    path = tmp_path / "long.csv"
+    points = np.tile(blobs.points, (40, 1)).tolist()
+    path.write_text("x,y\n" + "".join(f"{x!r},{y!r}\n" for x, y in points))
+    code = "import sys; from coterie.cli import main; main()"
+    command = [sys.executable, "-c", code, "cluster", str(path), "--out", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert process.returncode == 141
+    assert errors == b""
+
+
+def test_several_files_are_one_table(run, table, blobs, tmp_path):
+    lines = table.read_text().splitlines()
+    parts = [tmp_path / name for name in ("jan.csv", "feb.csv")]
+    for part, rows in zip(parts, (lines[1:101], lines[101:]), strict=True):
+        part.write_text("\n".join([lines[0], *rows]))
+    out = tmp_path / "out.parquet"
+    result = run("cluster", *parts, "--out", out, "--report", tmp_path / "r.html", "--json")
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    assert summary["file"] == f"{parts[0]} and 1 more"
+    assert summary["files"] == [str(part) for part in parts]
+    assert summary["rows"] == 300
+    assert pl.read_parquet(out)["cluster"].to_list() == blobs.labels.tolist()
+    assert f"coterie cluster {parts[0]} {parts[1]} --out" in (tmp_path / "r.html").read_text()
+    assert "is the input file" in refused(run("cluster", *parts, "--out", parts[1]))
+    parts[1].write_text("x,z\n1,2\n")
+    assert f"{parts[1]} has no column" in refused(run("cluster", *parts))
+
+
+def test_labels_alone_go_to_any_format_and_to_standard_output(run, table, blobs, tmp_path):
+    words = ("cluster", table, "--labels-only", "--id", "[red]name", "--out")
+    result = run(*words, "-")
+    header, first = result.stdout.splitlines()[:2]
+    assert header == "[red]name,cluster,confidence"
+    assert first.startswith(f"[b]0[/b],{blobs.labels[0]},0.9")
+    for name in ("out.xlsx", "out.jsonl.gz"):
+        assert run(*words, tmp_path / name).exit_code == 0
+    found = pl.read_excel(tmp_path / "out.xlsx")
+    assert found.columns == ["[red]name", "cluster", "confidence"]
+    assert found["cluster"].to_list() == blobs.labels.tolist()
+
+
+def test_formulas_of_a_file_are_not_handed_on_to_a_spreadsheet(run, tmp_path):
+    path, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    path.write_text("x,note\n1,=cmd()\n2,b\n")
+    run("cluster", path, "--out", out)
+    assert out.read_text().splitlines()[1].startswith("1,'=cmd(),0")
+    run("cluster", path, "--out", out, "--keep-formulas")
+    assert out.read_text().splitlines()[1].startswith("1,=cmd(),0")

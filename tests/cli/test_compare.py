@@ -68,13 +68,14 @@ def test_gaps_are_filled_for_all_methods_alike_and_said(run, table, tmp_path):
     note = "missing values filled with the median: 'x' (1 value)"
     assert f"note      {note}" in run(path, *QUICK).stdout
     found = json.loads(run(path, "--json", *QUICK).stdout)
-    assert found["notes"] == [note]
+    assert found["notes"] == ["columns encoded as categories: 'kind' (3 of them)", note]
     rest = [float(line.split(",")[0]) for line in (lines[1], *lines[3:])]
     assert found["filled"] == [
         {"name": "x", "gaps": 1, "median": pytest.approx(np.median(rest), abs=1e-12)}
     ]
     assert all(row["refusal"] is None for row in found["methods"])
-    assert json.loads(run(table, "--json", *QUICK).stdout)["notes"] == []
+    without = json.loads(run(table, "--exclude", "kind", "--json", *QUICK).stdout)
+    assert without["notes"] == []
 
 
 def test_a_long_file_is_compared_on_a_sample(run, table):

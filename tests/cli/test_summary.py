@@ -5,6 +5,7 @@ from coterie.cli.summary import show
 RESULT = {
     "file": "t.csv",
     "rows": 1000,
+    "read_rows": 1000,
     "fitted_rows": 1000,
     "columns": ["x", "[red]y"],
     "left_out": [{"name": "", "reason": "unnamed row numbers"}],
@@ -56,7 +57,15 @@ def test_a_cluster_of_the_sample_may_have_no_row_in_the_file(capsys):
     [
         ({"n_clusters": 1}, "1 cluster in t.csv"),
         ({"file": "-"}, "2 clusters in standard input"),
-        ({"fitted_rows": 10}, "rows      1,000, clusters found on a sample of 10"),
+        ({"fitted_rows": 10}, "rows      1,000, clusters found on 10 of them"),
+        (
+            {"read_rows": 500, "fitted_rows": 500},
+            "rows      1,000, a random sample of 500 in memory",
+        ),
+        (
+            {"read_rows": 500, "fitted_rows": 10},
+            "rows      1,000, a random sample of 500 in memory, clusters found on 10 of them",
+        ),
         ({"noise": 1}, "noise     1 outlier, 0.1%: cluster -1"),
         ({"noise": 20}, "noise     20 outliers, 2.0%: cluster -1"),
         ({"mean_log_likelihood": -1.25}, "fit       mean log-likelihood -1.250 per row"),

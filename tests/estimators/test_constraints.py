@@ -248,3 +248,16 @@ def test_wrong_weights_are_refused(blobs, wrong):
 def test_weights_of_zero_alone_are_refused(blobs):
     with pytest.raises(ValueError, match=r"(?i)sample weights.* zero|non-zero"):
         coterie.AMCP().fit(blobs.points, sample_weight=np.zeros(300))
+
+
+@pytest.mark.filterwarnings("ignore:the network reads 2 columns:UserWarning")
+@pytest.mark.parametrize(
+    ("weights", "ending"), [("amcp-warped2d", "auto"), ("amcp-mog2d", "network")]
+)
+@pytest.mark.parametrize("seed", range(6))
+def test_an_empty_cluster_may_be_dissolved_in_a_table_that_is_projected(weights, ending, seed):
+    """A cluster that no row chooses has no rows to move, whatever the frame."""
+    rows = np.random.default_rng(seed).normal(size=(34, 3))
+    found = coterie.AMCP(weights, ending=ending, min_cluster_size=3).fit(rows)
+    assert np.bincount(found.labels_).min() >= min(3, 34 // found.n_clusters_)
+    np.testing.assert_array_equal(found.predict(rows), found.labels_)

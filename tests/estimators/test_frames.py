@@ -146,3 +146,30 @@ def test_a_missing_value_of_an_array_stays_an_error(blobs):
         DAC().fit(wrong)
     with pytest.raises(ValueError, match="contains NaN"):
         DAC().fit(wrong.tolist())
+
+
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_columns_of_one_name_are_told_apart(library):
+    values = np.random.default_rng(0).normal(size=(20, 2))
+    if library == "pandas":
+        frame = pd.DataFrame(values, columns=["a", "a"])
+    else:
+        frame = pa.table(list(values.T), names=["a", "a"])
+    model = AMCP().fit(frame)
+    assert model.feature_names_in_.tolist() == ["a", "a_2"]
+    np.testing.assert_array_equal(model.predict(frame), AMCP().fit(values).labels_)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(index=range(5)), pl.DataFrame(), pa.table({})])
+def test_a_frame_without_columns_is_refused(frame):
+    with pytest.raises(ValueError, match="X has no columns"):
+        AMCP().fit(frame)
+
+
+def test_integers_beyond_any_float_are_refused():
+    rows = [[10**400, 1], [2, 3]]
+    for X in (rows, np.array(rows, dtype=object)):
+        with pytest.raises(ValueError, match="X has an integer that is too large"):
+            AMCP().fit(X)
+    with pytest.raises(ValueError, match="column 'a' has an integer that is too large"):
+        AMCP().fit(pd.DataFrame(rows, columns=["a", "b"]))

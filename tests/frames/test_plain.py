@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 
 from coterie.frames.plain import fit_plain
 
@@ -75,3 +76,16 @@ def test_the_network_reads_float32(columns):
     mapped = fit_plain(table(10, columns), 2)(table(10, columns))
     assert mapped.dtype == np.float32
     assert mapped.shape == (10, 2)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5])
+def test_no_rows_are_a_table_too(columns):
+    assert fit_plain(table(10, columns), 2)(table(0, columns)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_the_components_are_those_of_scikit_learn(precision):
+    x = table(40, 5).astype(precision)
+    with np.errstate(all="ignore"):
+        expected = PCA(2, svd_solver="covariance_eigh").fit_transform(x)
+    np.testing.assert_allclose(fit_plain(x, 2)(x), expected.astype(np.float32), rtol=1e-5)

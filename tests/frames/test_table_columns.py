@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from coterie.frames.table_columns import column_names, read_columns
+from coterie.frames.table_columns import as_categories, column_names, read_columns
 
 FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 
@@ -15,6 +15,11 @@ FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table]
 def only(frame):
     (column,) = read_columns(frame)
     return column
+
+
+def cells(column):
+    """The categories of a column, None if missing."""
+    return [None if code < 0 else column.levels[code] for code in column.values]
 
 
 @FRAMES
@@ -42,7 +47,7 @@ def test_a_column_is_known_by_its_values(frame, values, kind):
         expected = [np.nan if value is None else float(value) for value in values]
         np.testing.assert_array_equal(column.values, expected)
     if kind == "categories":
-        assert column.values.tolist() == values
+        assert cells(column) == values
 
 
 @pytest.mark.parametrize(
@@ -60,13 +65,13 @@ def test_a_column_is_known_by_its_values(frame, values, kind):
 def test_declared_categories_keep_their_gaps(frame):
     column = only(frame)
     assert column.kind == "categories"
-    assert column.values.tolist() == ["b", "a", None]
+    assert cells(column) == ["b", "a", None]
 
 
 def test_numbers_declared_as_categories_are_categories():
     column = only(pd.DataFrame({"x": pd.Categorical([3, 1, None])}))
     assert column.kind == "categories"
-    assert column.values.tolist() == [3, 1, None]
+    assert cells(column) == ["3", "1", None]
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
@@ -98,3 +103,29 @@ def test_frames_have_names(frame):
 def test_what_is_no_frame_has_none(table):
     assert column_names(table) is None
     assert list(read_columns(table)) == []
+
+
+def test_texts_that_stand_for_nothing_are_missing_and_spaces_are_nothing():
+    frame = pd.DataFrame({"x": [" Ulm", "NA", "", "ulm", "?", "none", "Ulm "]})
+    assert cells(only(frame)) == ["Ulm", None, None, "ulm", None, "none", "Ulm"]
+
+
+def test_cells_of_any_type_may_be_categories():
+    frame = pd.DataFrame({"x": [(1, 2), [3], "a", 4.0, None]})
+    assert cells(only(frame)) == ["(1, 2)", "[3]", "a", "4", None]
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [
+        ([2.0, 1.5, np.nan], ["2", "1.5", None]),
+        ([True, False, True], ["1", "0", "1"]),
+        (
+            np.array(["2020-01-01", "2021-01-01", "NaT"], "M8[D]"),
+            ["2020-01-01", "2021-01-01", None],
+        ),
+    ],
+)
+def test_a_column_of_any_kind_may_be_called_categorical(values, levels):
+    found = cells(as_categories(only(pd.DataFrame({"x": values}))))
+    assert [level and level[:10] for level in found] == levels

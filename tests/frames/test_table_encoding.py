@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from coterie.frames.table_encoding import MAX_LEVELS, fit_encoding
+from coterie.frames.table_encoding import MAX_LEVELS, ColumnChoice, fit_encoding
 
 FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 PEOPLE = {
@@ -31,7 +31,7 @@ def test_every_kind_of_column(frame):
     assert encoding.notes == (
         "columns encoded as categories: 'town' (2 of them)",
         "columns dropped: 'name' (6 different values in 6 rows),"
-        " 'born' (dates; turn them into numbers to use them)",
+        " 'born' (dates or times; turn them into numbers to use them)",
     )
     assert notes == (
         "missing values filled with the median: 'age' (1 value)",
@@ -48,7 +48,7 @@ def test_every_kind_of_column(frame):
 def test_a_frame_of_numbers_is_left_alone(frame):
     numbers = {"x": [1.5, 2.5, 0.0], "y": [3, 2, 1]}
     encoding = fit_encoding(frame(numbers))
-    assert encoding.is_plain
+    assert encoding.takes_arrays
     assert encoding.notes == encoding(frame(numbers)).notes == ()
     np.testing.assert_array_equal(encode(frame(numbers)), [[1.5, 3], [2.5, 2], [0, 1]])
 
@@ -86,7 +86,7 @@ def test_without_numbers_the_variance_is_one():
     ids=["none", "nan", "one", "ids", "many", "sparse"],
 )
 def test_columns_that_cannot_tell_clusters_apart_are_left_out(values, reason):
-    encoding = fit_encoding(pd.DataFrame({"x": np.arange(100.0), "odd": values}))
+    encoding = fit_encoding(pd.DataFrame({"x": np.arange(100.0) / 3, "odd": values}))
     assert encoding.names == ("x",)
     (note,) = encoding.notes
     assert note.startswith(f"columns dropped: 'odd' ({reason}")
@@ -155,5 +155,74 @@ def test_columns_of_another_kind_are_refused_by_name(fitted, given, words):
 
 
 def test_small_floats_stay_small():
-    frame = pd.DataFrame({"x": np.ones(3, np.float32), "b": [True, False, True]})
+    frame = pd.DataFrame({"x": np.array([1, 3, 2], np.float32), "b": [True, False, True]})
     assert encode(frame).dtype == np.float32
+
+
+def test_identifiers_and_constants_are_left_out_and_do_not_set_the_scale():
+    frame = pd.DataFrame(
+        {
+            "customer_id": np.arange(1000, 1060),
+            "x": np.random.default_rng(0).normal(size=60),
+            "one": 1.0,
+            "town": ["Ulm", "Bonn", "Jena"] * 20,
+        }
+    )
+    encoding = fit_encoding(frame)
+    assert encoding.names == ("x", "town=Bonn", "town=Jena", "town=Ulm")
+    assert encoding.used == ("x", "town")
+    assert [left.name for left in encoding.left_out] == ["customer_id", "one"]
+    table = encoding(frame).table
+    assert table[:, 1:].var(0).sum() == pytest.approx(table[:, 0].var())
+    people = encoding.readable(table)
+    np.testing.assert_array_equal(people[:, 0], table[:, 0])
+    np.testing.assert_allclose(people[:3, 1:], [[0, 0, 1], [1, 0, 0], [0, 1, 0]])
+
+
+def test_what_the_user_names_is_used():
+    frame = pd.DataFrame({"id": np.arange(20), "x": np.arange(20) / 3, "zone": [1, 2] * 10})
+    assert fit_encoding(frame).names == ("x", "zone")
+    assert fit_encoding(frame, ColumnChoice(columns=["id", "x"])).names == ("id", "x")
+    assert fit_encoding(frame, ColumnChoice(exclude=["x"])).names == ("zone",)
+    by_zone = fit_encoding(frame, ColumnChoice(categorical=["zone"]))
+    assert by_zone.names == ("x", "zone=1", "zone=2")
+    assert by_zone.categories == {"zone": ("1", "2")}
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        (ColumnChoice(columns=["y"]), "no column 'y'"),
+        (ColumnChoice(columns=["x"], exclude=["x"]), "'x' is both selected and excluded"),
+        (ColumnChoice(columns=["born"]), "'born' cannot be clustered by: dates"),
+        (ColumnChoice(categorical=["one"]), "'one' cannot be clustered by: the same everywhere"),
+    ],
+)
+def test_a_choice_that_cannot_be_is_refused_by_name(choice, words):
+    born = [dt.datetime(1990, 1, day + 1) for day in range(6)]
+    frame = pd.DataFrame({"x": np.arange(6) / 3, "born": born, "one": 1})
+    with pytest.raises(ValueError, match=words):
+        fit_encoding(frame, choice)
+
+
+def test_dates_in_text_are_dates_unless_they_are_called_categories():
+    frame = pd.DataFrame({"x": np.arange(20) / 3, "month": ["2020-01", "2020-02"] * 10})
+    assert fit_encoding(frame).names == ("x",)
+    called = fit_encoding(frame, ColumnChoice(categorical=["month"]))
+    assert called.names == ("x", "month=2020-01", "month=2020-02")
+
+
+def test_truths_in_text_are_truths():
+    as_text = pd.DataFrame({"x": [1.5, 2, 3, 4], "yes": ["true", "False", None, "TRUE"]})
+    as_truths = pd.DataFrame({"x": [1.5, 2, 3, 4], "yes": [True, False, None, True]})
+    one, other = fit_encoding(as_text), fit_encoding(as_truths)
+    np.testing.assert_array_equal(one(as_text).table, other(as_truths).table)
+    np.testing.assert_array_equal(one.groups, other.groups)
+    np.testing.assert_array_equal(other(as_text).table, one(as_truths).table)
+
+
+def test_a_numeric_table_without_its_identifiers_takes_arrays():
+    frame = pd.DataFrame({"id": np.arange(20), "x": np.arange(20) / 3})
+    encoding = fit_encoding(frame)
+    assert encoding.takes_arrays
+    np.testing.assert_array_equal(encoding.of_array(frame.to_numpy()), encoding(frame).table)

@@ -20,3 +20,10 @@ def test_a_step_ends_where_most_of_its_points_do():
     assert FOUND.fate(step(0, 3, 1)) == 0
     assert FOUND.fate(step(1, 2)) == 1
     assert FOUND.fate(step(2)) == -1
+
+
+def test_what_is_printed_is_one_short_line():
+    many = Step(np.arange(500), np.arange(2000), np.ones(2000, np.float32))
+    assert repr(many) == "Step(500 claimed of 2,000 offered)"
+    found = Clustering(np.zeros(2000, int), np.ones((2000, 1)), None, (many,) * 40, ("mind",))
+    assert repr(found) == "Clustering(2,000 points, 1 clusters, 40 steps, 1 warnings)"

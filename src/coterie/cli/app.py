@@ -9,6 +9,7 @@ from coterie.cli.cluster import cluster
 from coterie.cli.compare import compare
 from coterie.cli.export import export
 from coterie.cli.models import models
+from coterie.cli.predict import predict
 from coterie.cli.refusal import OneLineGroup, refuse
 from coterie.cli.serve import serve
 from coterie.cli.train import train
@@ -41,6 +42,9 @@ def coterie(
 
 app.command(epilog="Example: coterie cluster table.csv --out labels.csv --report report.html")(
     cluster
+)
+app.command(epilog="Example: coterie predict february.csv --model january.coterie --out out.csv")(
+    predict
 )
 app.command(epilog="Example: coterie compare table.csv --label species")(compare)
 app.command(epilog="Example: coterie train dac-mog2d --out runs/mine --device cuda")(train)

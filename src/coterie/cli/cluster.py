@@ -10,17 +10,22 @@ import typer
 from coterie.cli.options import (
     Array,
     AsJson,
+    Categorical,
     Columns,
+    DecimalSign,
     Encoding,
     Ending,
     Exclude,
-    File,
+    Files,
+    Header,
     Id,
+    KeepFormulas,
+    LabelsOnly,
     MinClusterSize,
+    ModelSeed,
     NClusters,
     Noise,
     Sample,
-    Seed,
     Separator,
     command_line,
     parse_n_clusters,
@@ -31,6 +36,8 @@ from coterie.cli.outputs import (
     FitResult,
     Targets,
     draw,
+    new_folders,
+    refuse_target,
     refuse_targets,
     write_labels,
     write_report,
@@ -46,7 +53,7 @@ if TYPE_CHECKING:
 
 def cluster(
     context: typer.Context,
-    file: File,
+    files: Files,
     weights: Annotated[
         str,
         typer.Option(
@@ -60,18 +67,23 @@ def cluster(
     noise: Noise = False,
     columns: Columns = None,
     exclude: Exclude = None,
+    categorical: Categorical = None,
     ids: Id = None,
     separator: Separator = None,
-    encoding: Encoding = "utf-8",
+    decimal: DecimalSign = None,
+    header: Header = None,
+    encoding: Encoding = None,
     array: Array = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the rows with their cluster and confidence, in the input format;"
-            " - is standard output.",
+            help="Write the rows with their cluster and confidence, in the format of the extension;"
+            " - is standard output, in the input format.",
         ),
     ] = None,
+    labels_only: LabelsOnly = False,
+    keep_formulas: KeepFormulas = False,
     report: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write a self-contained HTML report."),
@@ -80,9 +92,15 @@ def cluster(
         Path | None,
         typer.Option(metavar="FILE", help="Plot the steps in which the clusters were found."),
     ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the fitted model, for coterie predict on later files."
+        ),
+    ] = None,
     as_json: AsJson = False,
     sample: Sample = None,
-    seed: Seed = 0,
+    seed: ModelSeed = None,
     ending: Annotated[
         Ending,
         typer.Option(
@@ -97,17 +115,31 @@ def cluster(
     if as_json and out == STANDARD_OUTPUT:
         refuse("--json and --out - would both write to standard output")
     with refusing():
-        from coterie.data.tables.columns import Choice
-        from coterie.data.tables.files import opened
+        from coterie.data.tables.columns import Choice, named
+        from coterie.data.tables.files import read_as
+        from coterie.data.tables.labelled import Output
+        from coterie.data.tables.several import opened_together
         from coterie.data.tables.survey import read_table
         from coterie.estimators.registry import clusterer
 
-        choice = Choice(columns or (), exclude or (), ids or ())
+        choice = Choice(
+            columns or (), exclude or (), ids or (), categorical=categorical or (), encode=True
+        )
         with (
             stages() as begin,
-            opened(file, separator=separator, encoding=encoding, array=array) as source,
+            opened_together(
+                files,
+                separator=separator,
+                encoding=encoding,
+                array=array,
+                decimal=decimal,
+                header=header,
+            ) as source,
         ):
-            refuse_targets(file, source, targets)
+            for file in files:
+                refuse_targets(file, source, targets)
+                refuse_target(file, save)
+            made = new_folders(targets)
             model = clusterer(
                 weights,
                 n_clusters=parse_n_clusters(n_clusters),
@@ -118,18 +150,28 @@ def cluster(
                 random_state=seed,
             )
             table = read_table(
-                source, choice, max_rows=sample, seed=seed, progress=begin("reading")
+                source, choice, max_rows=sample, seed=seed or 0, progress=begin("reading")
             )
             begin("finding clusters")
             found = _fit(model, table)
-            sizes = write_labels(source, table, model, targets.labels, begin)
+            output = Output(labels_only, named(source, choice.ids), keep_formulas)
+            sizes = write_labels(source, table, model, targets.labels, begin, output)
             draw(source, table, model, targets.picture)
+            if save is not None:
+                model.save(save)
             if targets.report is not None:
                 begin("writing the report")
                 command = command_line(context)
                 write_report(source, table, found, sizes, choice, command, targets.report)
-    result = summary(str(file), table, model, sizes, found.notes)
+    called = str(files[0]) if len(files) == 1 else source.name
+    result = summary(called, table, model, sizes, found.notes)
+    result |= {
+        "files": [str(file) for file in files],
+        "read_as": read_as(source),
+        "new_folders": made,
+    }
     result |= {name: path and str(path) for name, path in targets._asdict().items()}
+    result["saved"] = save and str(save)
     if as_json:
         typer.echo(json.dumps(result))
     else:
@@ -149,7 +191,7 @@ def _chosen_ending(ending: Ending, no_consolidate: bool) -> str:
 def _fit(model: "AmortizedClusterer", table: "Table") -> FitResult:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        model.fit(table.values)
+        model.fit(table.encoded)
     notes = [str(warning.message) for warning in caught]
     every = [*table.notes, *notes, *model.clustering_.warnings]
     return FitResult(model, tuple(dict.fromkeys(every)))

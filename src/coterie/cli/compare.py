@@ -10,15 +10,19 @@ from rich.markup import escape
 from coterie.cli.options import (
     Array,
     AsJson,
+    Categorical,
     Columns,
+    DecimalSign,
     Encoding,
     Exclude,
     File,
+    Header,
     Id,
     Seed,
     Separator,
     shipped_weights,
 )
+from coterie.cli.printable import printable
 from coterie.cli.progress import stages
 from coterie.cli.refusal import refuse, refusing
 from coterie.cli.summary import listed
@@ -55,9 +59,12 @@ def compare(
     ] = 12,
     columns: Columns = None,
     exclude: Exclude = None,
+    categorical: Categorical = None,
     ids: Id = None,
     separator: Separator = None,
-    encoding: Encoding = "utf-8",
+    decimal: DecimalSign = None,
+    header: Header = None,
+    encoding: Encoding = None,
     array: Array = None,
     sample: Annotated[
         int,
@@ -83,7 +90,7 @@ def compare(
         from coterie.comparison.peers import peers, standardised
         from coterie.comparison.side_by_side import compare as run
         from coterie.data.tables.columns import Choice, named
-        from coterie.data.tables.files import opened
+        from coterie.data.tables.files import opened, read_as
         from coterie.data.tables.survey import read_rows, read_table
         from coterie.estimators.registry import DEFAULT, clusterer
         from coterie.weights.catalogue import open_model
@@ -93,11 +100,20 @@ def compare(
             open_model(name)  # fail early for unknown models,
             open_model(name, dtype=torch.float64)  # and do not time the loading
         truth = None
-        with opened(file, separator=separator, encoding=encoding, array=array) as source:
+        with opened(
+            file,
+            separator=separator,
+            encoding=encoding,
+            array=array,
+            decimal=decimal,
+            header=header,
+        ) as source:
             labels = named(source, [label]) if label is not None else ()
             if len(labels) > 1:
                 refuse("--label takes one column")
-            choice = Choice(columns or (), exclude or (), ids or (), labels)
+            choice = Choice(
+                columns or (), exclude or (), ids or (), labels, categorical or (), encode=True
+            )
             table = read_table(
                 source, choice, max_rows=sample, seed=seed, progress=begin("reading")
             )
@@ -106,11 +122,14 @@ def compare(
         if len(table.values) < 2:
             refuse(f"{source.name} has a single row; a comparison needs two or more")
         methods = [
-            *(amortized(name, clusterer(name, random_state=seed)) for name in names),
+            *(
+                amortized(name, clusterer(name, random_state=seed), table.encoding)
+                for name in names
+            ),
             *map(standardised, peers(min(max_clusters, len(table.values)))),
         ]
         comparison = run(table.values, methods, truth, progress=begin("comparing"))
-    result = _result(str(file), table, comparison, label)
+    result = _result(str(file), table, comparison, label) | {"read_as": read_as(source)}
     if as_json:
         typer.echo(json.dumps(result))
     else:
@@ -129,7 +148,7 @@ def _result(
         "file": file,
         "rows": table.n_rows,
         "compared_rows": len(table.values),
-        "columns": list(table.names),
+        "columns": list(table.columns),
         "left_out": [column._asdict() for column in table.left_out],
         "filled": [column._asdict() for column in table.filled],
         "label": label,
@@ -143,11 +162,13 @@ def _show(result: dict[str, Any]) -> None:
     console = Console(highlight=False)
 
     def say(text: str) -> None:
-        console.print(text, soft_wrap=True)
+        console.print(printable(text), soft_wrap=True)
 
     rows, compared = result["rows"], result["compared_rows"]
     sampled = f", compared on a sample of {compared:,}" if compared < rows else ""
     say(f"[dim]rows     [/] {rows:,}{sampled}")
+    if result.get("read_as"):
+        say(f"[dim]read as  [/] {escape(result['read_as']['summary'])}")
     say(f"[dim]columns  [/] {escape(listed(result['columns']))}")
     for column in result["left_out"]:
         say(

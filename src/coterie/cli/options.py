@@ -32,21 +32,52 @@ File = Annotated[
     Path,
     typer.Argument(
         metavar="FILE",
-        help="CSV or TSV with a header, Parquet, Arrow or Feather, NPY, NPZ; - is standard input."
-        " Or a folder of images.",
+        help="CSV or TSV, Excel, JSON or JSON lines, Parquet, Arrow or Feather, also compressed"
+        " with gzip or zstd; NPY, NPZ; - is standard input. Or a folder of images.",
+    ),
+]
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE",
+        help="CSV or TSV, Excel, JSON or JSON lines, Parquet, Arrow or Feather, also compressed"
+        " with gzip or zstd; NPY, NPZ; - is standard input. Several files of the same columns are"
+        " one table. Or a folder of images.",
+    ),
+]
+LabelsOnly = Annotated[
+    bool,
+    typer.Option(
+        "--labels-only", help="Write only the columns of --id, the clusters and the confidence."
+    ),
+]
+KeepFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--keep-formulas",
+        help="Write text that begins with = + - @ as it is. Default: after an apostrophe, so that"
+        " a spreadsheet does not run it.",
     ),
 ]
 Columns = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns to cluster, separated by commas. Default: all numeric columns.",
+        help="Columns to cluster by, separated by commas. Default: all that say something.",
         show_default=False,
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
     typer.Option(metavar="NAMES", help="Columns to drop, separated by commas.", show_default=False),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns of categories that look like numbers, separated by commas.",
+        show_default=False,
+    ),
 ]
 Id = Annotated[
     list[str] | None,
@@ -62,16 +93,42 @@ Separator = Annotated[
     typer.Option(
         "--sep",
         metavar="CHAR",
-        help="The column separator. Default: a comma, or a tab in .tsv.",
+        help="The column separator of a text file. Default: found in the file.",
+        show_default=False,
+    ),
+]
+DecimalSign = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal",
+        metavar="CHAR",
+        help="The decimal sign of a text file, . or , as in 1,5. Default: found in the file.",
+        show_default=False,
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row of a text file names the columns. Default: found in the file.",
         show_default=False,
     ),
 ]
 Encoding = Annotated[
-    str, typer.Option(metavar="NAME", help="Text encoding, for example latin-1 or utf-16.")
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The encoding of a text file, as in latin-1 or utf-16. Default: found in the file.",
+        show_default=False,
+    ),
 ]
 Array = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="The array of an NPZ file to cluster.", show_default=False),
+    typer.Option(
+        metavar="NAME",
+        help="The array of an NPZ file, or the sheet of an Excel file, to cluster.",
+        show_default=False,
+    ),
 ]
 NClusters = Annotated[
     str | None,
@@ -95,12 +152,22 @@ Sample = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Maximum number of rows in memory; for longer files, clusters are found on a sample.",
+        help="Maximum number of rows in memory; of longer files, a random sample is read.",
         show_default="100000",
     ),
 ]
 Seed = Annotated[
     int, typer.Option(metavar="N", min=0, help="Random seed for the sample of a long file.")
+]
+ModelSeed = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Random seed for the samples of long tables. Default: rows are drawn by their values,"
+        " as in Python.",
+        show_default=False,
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -121,14 +188,15 @@ def parse_n_clusters(text: str | None) -> int | tuple[int, int] | None:
 def command_line(context: typer.Context) -> str:
     """The command with its arguments, quoted for a shell."""
     words = context.command_path.split()
-    arguments, options = [], []
+    arguments: list[str] = []
+    options: list[str] = []
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if source is None or source.name != "COMMANDLINE":
             continue
         value = context.params[parameter.name or ""]
         if parameter.param_type_name == "argument":
-            arguments.append(str(value))
+            arguments += map(str, value if isinstance(value, list | tuple) else [value])
         elif isinstance(value, bool):
             options.append(parameter.opts[0])
         else:

@@ -6,15 +6,18 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from coterie.cli.printable import printable
 from coterie.cli.progress import Begin
 from coterie.cli.refusal import refuse
 from coterie.cli.summary import listed
 
 if TYPE_CHECKING:
     from coterie.data.tables.columns import Choice
-    from coterie.data.tables.labelled import Sizes
+    from coterie.data.tables.labelled import Assign, Output, Sizes
     from coterie.data.tables.table import Source, Table
     from coterie.estimators.amortized import AmortizedClusterer
+    from coterie.frames.column_parts import Remarks
+    from coterie.frames.encoded_table import TableEncoding
 
 STANDARD_OUTPUT = Path("-")
 
@@ -25,6 +28,12 @@ class Targets(NamedTuple):
     labels: Path | None
     picture: Path | None
     report: Path | None
+
+
+def new_folders(targets: Targets) -> list[str]:
+    """The folders of the targets that do not exist yet and will be made."""
+    parents = (target.parent for target in filter(None, targets))
+    return list(dict.fromkeys(str(parent) for parent in parents if not parent.exists()))
 
 
 class FitResult(NamedTuple):
@@ -49,18 +58,31 @@ def refuse_targets(file: Path, source: "Source", targets: Targets) -> None:
             refuse(f"cannot write {targets.picture}; a picture must end in {', '.join(SUFFIXES)}")
     if targets.report is not None and targets.report.suffix.lower() not in (".html", ".htm"):
         refuse(f"cannot write {targets.report}; a report must end in .html")
-    for target in filter(None, targets):
-        if target.exists() and file.exists() and target.samefile(file):
-            refuse(f"{target} is the input file; write to another file")
-        if target.is_dir():
-            refuse(f"{target} is a folder; name a file")
+    for target in targets:
+        refuse_target(file, target)
+
+
+def refuse_target(file: Path, target: Path | None) -> None:
+    """Reject a target that is the input or a folder."""
+    if target is None:
+        return
+    if target.exists() and file.exists() and target.samefile(file):
+        refuse(f"{target} is the input file; write to another file")
+    if target.is_dir():
+        refuse(f"{target} is a folder; name a file")
 
 
 def write_labels(
-    source: "Source", table: "Table", model: "AmortizedClusterer", out: Path | None, begin: Begin
+    source: "Source",
+    table: "Table",
+    model: "AmortizedClusterer",
+    out: Path | None,
+    begin: Begin,
+    output: "Output | None" = None,
 ) -> "Sizes":
     """Count the rows of each cluster, and write the labelled rows if requested."""
-    from coterie.data.tables.labelled import Sizes, label_rows
+    from coterie.data.tables.labelled import Sizes
+    from coterie.frames.encoded_table import EncodedTable
     from coterie.inference.result import own_probability
 
     if out is None and not table.is_sample:
@@ -70,18 +92,35 @@ def write_labels(
 
     def assign(rows: Any, values: Any) -> tuple[Any, Any]:
         if table.is_sample:
-            probabilities = model.predict_proba(values)
-            labels = model.predict(values) if model.noise else probabilities.argmax(1)
+            encoded: Any = EncodedTable(values, table.encoding)
+            probabilities = model.predict_proba(encoded)
+            labels = model.predict(encoded) if model.noise else probabilities.argmax(1)
         else:
             labels, probabilities = model.labels_[rows], model.probabilities_[rows]
         return labels, own_probability(labels, probabilities)
 
-    arguments = (source, table, assign, model.n_clusters_)
+    return label(source, table.encoding, assign, model.n_clusters_, out, begin, output=output)
+
+
+def label(
+    source: "Source",
+    encoding: "TableEncoding",
+    assign: "Assign",
+    n_clusters: int,
+    out: Path | None,
+    begin: Begin,
+    remarks: "Remarks | None" = None,
+    output: "Output | None" = None,
+) -> "Sizes":
+    """Assign all rows of a file and write them, to standard output if the path says so."""
+    from coterie.data.tables.labelled import label_rows
+
+    arguments = (source, encoding, assign, n_clusters)
     if out != STANDARD_OUTPUT:
-        return label_rows(*arguments, out, begin("labelling"))
+        return label_rows(*arguments, out, begin("labelling"), remarks, output)
     with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
         target = Path(folder) / "labels"
-        sizes = label_rows(*arguments, target, begin("labelling"))
+        sizes = label_rows(*arguments, target, begin("labelling"), remarks, output)
         with target.open("rb") as labelled:
             shutil.copyfileobj(labelled, sys.stdout.buffer)
     return sizes
@@ -112,7 +151,7 @@ def write_report(
     command: str,
     path: Path,
 ) -> None:
-    """Write the report, with the identifiers of the rows or else the dropped text columns."""
+    """Write the report, with the columns that the user or else we take for names of the rows."""
     from coterie.data.tables.columns import named
     from coterie.data.tables.image_folder import ImageFolder
     from coterie.data.tables.survey import read_rows
@@ -121,16 +160,16 @@ def write_report(
     from coterie.report.trust import trust_of
     from coterie.report.write import as_read, save
 
-    text = [left.name for left in table.left_out if left.is_text]
+    text = [left.name for left in table.left_out if left.is_text or left.is_identifier]
     details = named(source, choice.ids) or text
     origin = Origin(
-        title=Path(source.name).name,
-        command=command,
+        title=printable(Path(source.name).name),
+        command=printable(command),
         first_row=1,
         n_rows=table.n_rows,
         facts=(
             ("weights", str(found.model.weights)),
-            ("columns", listed(table.names)),
+            ("columns", listed(table.columns)),
             *(("dropped", f"{left.name or '(no name)'}: {left.reason}") for left in table.left_out),
         ),
         notes=found.notes,
@@ -139,7 +178,7 @@ def write_report(
     files = source.files if isinstance(source, ImageFolder) else None
     content = gather(
         found.model.clustering_,
-        table.values,
+        table.encoding.readable(table.values),
         table.names,
         origin,
         numbers=table.rows,

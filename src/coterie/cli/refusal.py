@@ -1,5 +1,7 @@
 """Errors of a command: exit code 2 and one line on stderr."""
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -8,10 +10,14 @@ import typer
 from typer.core import TyperGroup
 
 from coterie.cli.interruption import INTERRUPTED, ending_in_words, interrupt
+from coterie.cli.printable import printable
 
+BROKEN_PIPE = 141  # 128 plus the number of the signal, as shells expect
 EXTRAS = {
     "polars": "io",
     "pyarrow": "io",
+    "fastexcel": "excel",
+    "xlsxwriter": "excel",
     "PIL": "images",
     "matplotlib": "plot",
     "lightning": "train",
@@ -26,7 +32,7 @@ EXTRAS = {
 
 def refuse(message: str) -> NoReturn:
     """Exit the command with a one-line message."""
-    typer.echo(f"coterie: {' '.join(message.split())}", err=True)
+    typer.echo(f"coterie: {printable(' '.join(message.split()))}", err=True)
     raise typer.Exit(2)
 
 
@@ -40,6 +46,8 @@ def refusing(wrong: type[ValueError] = ValueError) -> Iterator[None]:
         if extra is None:
             raise
         refuse(f"this needs {error.name}: pip install 'coterie[{extra}]'")
+    except BrokenPipeError:
+        raise
     except OSError as error:
         refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except wrong as error:
@@ -60,6 +68,11 @@ class OneLineGroup(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             interrupt(error)
+        except BrokenPipeError:
+            # The reader of our output, such as head, has enough. What is still buffered would fail
+            # again when Python exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(BROKEN_PIPE) from None
 
     def main(self, *args: Any, **settings: Any) -> Any:
         if not settings.get("standalone_mode", True):
@@ -76,6 +89,6 @@ class OneLineGroup(TyperGroup):
             where = getattr(getattr(error, "ctx", None), "command_path", "coterie")
             message = " ".join(error.format_message().split())
             if message:  # empty if the help was printed because there were no arguments
-                typer.echo(f"coterie: {message} (see {where} --help)", err=True)
+                typer.echo(f"coterie: {printable(message)} (see {where} --help)", err=True)
             code = 2
         raise SystemExit(code if isinstance(code, int) else 0)

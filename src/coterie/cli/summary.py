@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from coterie.cli.printable import printable
+
 if TYPE_CHECKING:
     from coterie.data.tables.labelled import Sizes
     from coterie.data.tables.table import Table
@@ -27,8 +29,10 @@ def summary(
     return {
         "file": file,
         "rows": table.n_rows,
-        "fitted_rows": len(table.values),
-        "columns": list(table.names),
+        "read_rows": len(table.values),
+        "fitted_rows": model.clustering_.context_size,
+        "columns": list(table.columns),
+        "categories": {name: list(each) for name, each in table.encoding.categories.items()},
         "left_out": [column._asdict() for column in table.left_out],
         "filled": [column._asdict() for column in table.filled],
         "weights": str(model.weights),
@@ -54,16 +58,15 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
     console = Console(highlight=False, stderr=to_stderr)
 
     def say(text: str) -> None:
-        console.print(text, soft_wrap=True)
+        console.print(printable(text), soft_wrap=True)
 
     k, rows = result["n_clusters"], result["rows"]
     say(
         f"[bold]{k:,} {'cluster' if k == 1 else 'clusters'}[/] in {escape(_called(result['file']))}"
     )
-    sampled = ""
-    if result["fitted_rows"] < rows:
-        sampled = f", clusters found on a sample of {result['fitted_rows']:,}"
-    say(f"[dim]rows     [/] {rows:,}{sampled}")
+    say(f"[dim]rows     [/] {rows:,}{_seen(result)}")
+    if result.get("read_as"):
+        say(f"[dim]read as  [/] {escape(result['read_as']['summary'])}")
     say(f"[dim]columns  [/] {escape(listed(result['columns']))}")
     for column in result["left_out"]:
         say(
@@ -72,13 +75,15 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
     say(f"[dim]model    [/] {escape(result['weights'])}")
     if result["mean_log_likelihood"] is not None:
         say(f"[dim]fit      [/] mean log-likelihood {result['mean_log_likelihood']:.3f} per row")
-    console.print(_cluster_table(result["clusters"], rows))
+    console.print(cluster_table(result["clusters"], rows))
     if noise := result["noise"]:
         outliers = "outlier" if noise == 1 else "outliers"
         say(f"[dim]noise    [/] {noise:,} {outliers}, {noise / rows:.1%}: cluster -1")
-    for name in ("labels", "picture", "report"):
-        if result[name] not in (None, "-"):
+    for name in ("labels", "picture", "report", "saved"):
+        if result.get(name) not in (None, "-"):
             say(f"[dim]{name:<9}[/] {escape(result[name])}")
+    for folder in result.get("new_folders", ()):
+        say(f"[dim]folder   [/] {escape(folder)} (new)")
     for note in result["notes"]:
         say(f"[yellow]note     [/] {escape(note)}")
 
@@ -90,17 +95,27 @@ def listed(names: Sequence[str], most: int = 40) -> str:
     return f"{len(names)}: {', '.join(names[:3])}, ..., {names[-1]}"
 
 
+def _seen(result: dict[str, Any]) -> str:
+    """How many of the rows were read into memory, and on how many of these clusters were found."""
+    read, fitted = result["read_rows"], result["fitted_rows"]
+    in_memory = f", a random sample of {read:,} in memory" if read < result["rows"] else ""
+    found = f", clusters found on {fitted:,} of them" if fitted < read else ""
+    return in_memory + found
+
+
 def _called(file: str) -> str:
     return "standard input" if file == "-" else file
 
 
-def _cluster_table(clusters: list[dict[str, Any]], rows: int) -> RichTable:
+def cluster_table(clusters: list[dict[str, Any]], rows: int) -> RichTable:
+    """The clusters as a table to print, with their shares in fit where these are given."""
     table = RichTable(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0))
-    for name in ("cluster", "size", "share"):
+    then = "fitted_share" in clusters[0]
+    for name in ("cluster", "size", "share", *(["in fit"] if then else [])):
         table.add_column(name, justify="right")
     table.add_column("")
     table.add_column("confidence", justify="right")
-    largest = max(cluster["size"] for cluster in clusters)
+    largest = max(1, *(cluster["size"] for cluster in clusters))
     for cluster in clusters:
         bar = "█" * max(1, round(BAR * cluster["size"] / largest)) if cluster["size"] else ""
         confidence = cluster["mean_confidence"]
@@ -108,6 +123,7 @@ def _cluster_table(clusters: list[dict[str, Any]], rows: int) -> RichTable:
             str(cluster["cluster"]),
             f"{cluster['size']:,}",
             f"{cluster['size'] / rows:.1%}",
+            *([f"{cluster['fitted_share']:.1%}"] if then else []),
             f"[cyan]{bar}[/]",
             "" if confidence is None else f"{confidence:.3f}",
         )

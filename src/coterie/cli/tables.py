@@ -10,6 +10,8 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
+from coterie.cli.printable import printable
+
 GAP = 3
 
 
@@ -33,7 +35,7 @@ class ShownColumn(NamedTuple):
 def show_tables(tables: Iterable[tuple[str, list[str], list[list[str]]]], console: Console) -> None:
     """Print tables of (title, header, rows), each fitted to the console's width."""
     for title, header, rows in tables:
-        console.print(f"[bold]{escape(title)}[/]")
+        console.print(f"[bold]{escape(printable(title))}[/]")
         for piece in pieces(header, rows, console.width):
             console.print(_table(piece))
 
@@ -54,9 +56,9 @@ def _table(columns: list[ShownColumn]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 2, 0, 0))
     for column in columns:
         justify: JustifyMethod = "right" if column.is_numeric else "left"
-        table.add_column(escape(column.name), justify=justify)
+        table.add_column(escape(printable(column.name)), justify=justify)
     for cells in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*map(escape, cells))
+        table.add_row(*(escape(printable(cell)) for cell in cells))
     return table
 
 

@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from coterie.cli.interruption import INTERRUPTED, LastStep, how, interrupt
 from coterie.cli.options import command_line, shipped_weights
+from coterie.cli.printable import printable
 from coterie.cli.refusal import refuse, refusing
 
 
@@ -161,7 +162,7 @@ def train(
             *(("scores ", each.in_words()) for each in watchers if hasattr(each, "in_words")),
             ("try    ", f"coterie cluster table.csv --weights {weights}"),
         ):
-            console.print(f"[dim]{name}[/] {escape(str(text))}", soft_wrap=True)
+            console.print(f"[dim]{name}[/] {escape(printable(str(text)))}", soft_wrap=True)
 
 
 def _refuse_losing(checkpoint: Path, weights: Path, resume: bool) -> None:
@@ -190,7 +191,7 @@ def _read_folder(folder: Path, label: str, *, say: bool, **limits: int) -> Any:
         warnings.simplefilter("always", UserWarning)
         prior = read_folder(folder, label, **limits)
     for warning in caught if say else ():
-        typer.echo(f"coterie: {warning.message}", err=True)
+        typer.echo(f"coterie: {printable(str(warning.message))}", err=True)
     return prior
 
 

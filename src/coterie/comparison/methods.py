@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.estimators.amortized import AmortizedClusterer
+from coterie.frames.encoded_table import EncodedTable, TableEncoding
 
 
 class Answer(NamedTuple):
@@ -24,11 +25,16 @@ class Method(NamedTuple):
     cluster: Callable[[NDArray[np.float32]], Answer]
 
 
-def amortized(name: str, model: AmortizedClusterer) -> Method:
-    """An estimator as its user meets it: one set, one fit."""
+def amortized(
+    name: str, model: AmortizedClusterer, encoding: TableEncoding | None = None
+) -> Method:
+    """An estimator as its user meets it: one set, one fit.
+
+    encoding: by which the points were made of a table, where they were.
+    """
 
     def fit(points: NDArray[np.float32]) -> Answer:
-        model.fit(points)
+        model.fit(points if encoding is None else EncodedTable(points, encoding))
         claimed = model.clustering_.log_likelihood if model.ending == "network" else None
         return Answer(model.labels_, claimed)
 

@@ -33,6 +33,10 @@ class AMCP(AmortizedClusterer):
         nearest cluster are; such rows influence neither the frame nor the clusters. With a
         density: rows farther from every cluster than all but one in ten thousand of its own rows.
         Otherwise: rows that are more likely rejected by all clusters than claimed by any.
+    columns, exclude, categorical : list of str or None, default=None
+        Of a data frame: the columns to cluster by, the columns to leave out, and those that hold
+        categories although they look like numbers. By default all columns are used except
+        identifiers of the rows, constants, dates, and text without categories.
     e_step : str or None, default=None
         How points and references are mixed: "regular", "ot" or "column"; None for that of training.
         Weights trained with "regular" also run with "ot" and vice versa; "column" only itself.
@@ -89,6 +93,8 @@ class AMCP(AmortizedClusterer):
         fewer than 40 rows.
     runner_up_ : int or None
         Another number of clusters at least half as probable as n_clusters_, the most probable one.
+    left_out_ : tuple of LeftOut
+        The columns of a data frame that are not clustered by, with the reasons; none of an array.
     trace_ : tuple of Step
         What each step claimed of the rows that the network saw, and how sure it was.
     clustering_ : Clustering
@@ -117,6 +123,9 @@ class AMCP(AmortizedClusterer):
         n_clusters: int | Sequence[int] | None = None,
         min_cluster_size: int = 1,
         noise: bool = False,
+        columns: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        categorical: Sequence[str] | None = None,
         e_step: EStep | None = None,
         n_em_steps: int | None = None,
         ending: EndingName = "auto",
@@ -132,6 +141,9 @@ class AMCP(AmortizedClusterer):
         self.n_clusters = n_clusters
         self.min_cluster_size = min_cluster_size
         self.noise = noise
+        self.columns = columns
+        self.exclude = exclude
+        self.categorical = categorical
         self.e_step = e_step
         self.n_em_steps = n_em_steps
         self.ending = ending

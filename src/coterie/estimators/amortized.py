@@ -26,11 +26,15 @@ from coterie.estimators.deprecation import DEPRECATED, ending_of
 from coterie.estimators.fitted import Fitted
 from coterie.estimators.hub import Pretrained
 from coterie.estimators.panel import judged_ending
+from coterie.estimators.saved import save
+from coterie.frames.column_roles import LeftOut
+from coterie.frames.encoded_table import Encoded, EncodedTable, TableEncoding
 from coterie.frames.fitting import fit_frame
 from coterie.frames.protocol import FramedTable
 from coterie.frames.standard import MAX_ROWS, NUMERIC
-from coterie.frames.table_columns import column_names
-from coterie.frames.table_encoding import Encoded, TableEncoding, fit_encoding
+from coterie.frames.table_columns import TOO_LARGE, column_names, with_distinct_names
+from coterie.frames.table_encoding import ColumnChoice, fit_encoding
+from coterie.inference.assignment import apply_labels
 from coterie.inference.belief import (
     FitRecord,
     agreement_to_expect,
@@ -40,6 +44,7 @@ from coterie.inference.belief import (
 )
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Sample, draw_context, draw_weighted_context
+from coterie.inference.drift import Familiar
 from coterie.inference.endings import ENDINGS, Ending, EndingName, choose_ending
 from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
 from coterie.inference.hashed_draw import draw_by_value
@@ -69,21 +74,29 @@ class AmortizedClusterer(
     n_clusters: int | Sequence[int] | None
     min_cluster_size: int
     noise: bool
+    columns: Sequence[str] | None
+    exclude: Sequence[str] | None
+    categorical: Sequence[str] | None
     ending: EndingName
     context_size: int | None
     whole_trace: bool
     device: str
     random_state: Any
     consolidate: bool | str
+    left_out_: tuple[LeftOut, ...]
     _encoding: TableEncoding | None
     _k_probabilities: NDArray[np.float64] | None
     _expected_agreement: float | None
+    _known: Familiar | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [str, Path],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
         "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
         "noise": ["boolean"],
+        "columns": ["array-like", None],
+        "exclude": ["array-like", None],
+        "categorical": ["array-like", None],
         "ending": [StrOptions(set(ENDINGS))],
         "context_size": [Interval(Integral, 1, None, closed="left"), None],
         "whole_trace": ["boolean"],
@@ -96,8 +109,9 @@ class AmortizedClusterer(
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the clusters of X (n, d), an array or a data frame; y is ignored.
 
-        Gaps, categories and dates of a data frame are handled as `frames/table_encoding` says, and
-        a warning names the columns. An array must hold finite numbers.
+        In a data frame, gaps are filled and categories encoded; identifiers of the rows, dates and
+        constants are left out. Warnings name the columns. An array is taken as it is and must hold
+        finite numbers.
 
         sample_weight (n,): integer weights repeat the row. Where their sum exceeds `context_size`,
         and for other weights, they are the relative frequencies with which rows are drawn. A row of
@@ -158,6 +172,7 @@ class AmortizedClusterer(
         notes = (*notes, *projected, *strange, *outcome.clustering.warnings)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
+        self.left_out_ = () if self._encoding is None else self._encoding.left_out
         self.fitted_ = Fitted(frame, outcome.rule, outcome.noise)
         units = None
         if traits.frame == "standard" and outcome.verdict is None:
@@ -166,11 +181,16 @@ class AmortizedClusterer(
         self._record = FitRecord(network, outcome, config, columns, units)
         self._k_probabilities = None
         self._expected_agreement = None
+        self._known = None
+        rows = table[sample.rows]
+        self._range = (rows.min(0), rows.max(0))
         self.clustering_ = replace(outcome.clustering, warnings=notes)
         self.trace_ = outcome.clustering.steps
         self.labels_ = outcome.clustering.labels
         self.probabilities_ = outcome.clustering.probabilities
         self.n_clusters_ = outcome.clustering.n_clusters
+        self._sizes = np.bincount(self.labels_ + 1, minlength=self.n_clusters_ + 1)[1:]
+        self._n_noise = int((self.labels_ == NOISE).sum())
         return self
 
     @property
@@ -181,8 +201,9 @@ class AmortizedClusterer(
         zero probability.
         """
         check_is_fitted(self)
+        record = self._fit_record("k_probabilities_")
         if self._k_probabilities is None:
-            self._k_probabilities = k_probabilities(self._record)
+            self._k_probabilities = k_probabilities(record)
         view = self._k_probabilities.view()
         view.flags.writeable = False
         return view
@@ -190,15 +211,22 @@ class AmortizedClusterer(
     @property
     def expected_agreement_(self) -> float | None:
         """The agreement with the true clusters to be expected, computed on first access."""
-        check_is_fitted(self)
+        record = self._fit_record("expected_agreement_")
         if self._expected_agreement is None:
-            self._expected_agreement = agreement_to_expect(self._record)
+            self._expected_agreement = agreement_to_expect(record)
         return self._expected_agreement
 
     @property
     def runner_up_(self) -> int | None:
         """Another number of clusters that is nearly as probable as n_clusters_, if there is one."""
         return nearly_as_probable(self.k_probabilities_, self.n_clusters_)
+
+    def _fit_record(self, attribute: str) -> FitRecord:
+        """What the fit left behind, for an attribute that is computed on request."""
+        check_is_fitted(self)
+        if not hasattr(self, "_record"):
+            raise AttributeError(f"{attribute} needs the fit itself, and this model was loaded")
+        return self._record
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """The cluster of each row of X (n, d), by the rule found in `fit`."""
@@ -216,6 +244,33 @@ class AmortizedClusterer(
         With `set_output` they are a data frame with a column for each cluster.
         """
         return self.predict_proba(X)
+
+    def unlike(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which rows of X (n, d) are unlike those fitted: (n,).
+
+        About one in a hundred where nothing has changed: these rows are farther from the fitted
+        ones than 99 in 100 of these are from each other, or have a value far out of the range of
+        its column.
+        """
+        table = self._read(X)
+        return self._familiar().unlike(self.fitted_.frame(table), table)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted model to a file, for `coterie.load` and `coterie predict`.
+
+        It holds the clusters, the columns and how they are encoded, the settings and, if need be,
+        the network; no labels of the fitted rows.
+        """
+        check_is_fitted(self)
+        return save(self, path)
+
+    def _familiar(self) -> Familiar:
+        """Where the fitted rows are."""
+        if self._known is None:
+            outcome = self._record.outcome
+            labels = apply_labels(outcome.rule, outcome.context)
+            self._known = Familiar.of(outcome.context, labels, *self._range)
+        return self._known
 
     @property
     def _n_features_out(self) -> int:
@@ -305,31 +360,60 @@ class AmortizedClusterer(
 
     def _check(self, X: Any, *, reset: bool) -> Encoded:
         """The numbers of X (n, d), or of a data frame whose columns become d of numbers."""
+        if isinstance(X, EncodedTable):
+            return self._check_encoded(X, reset=reset)
         refuse_odd_arrays(X)
         if reset:
             self._encoding = None
-        is_frame = column_names(X) is not None and 0 not in X.shape
+        names = column_names(X)
+        if names is not None and not names:
+            raise ValueError("X has no columns")
+        is_frame = names is not None and 0 not in X.shape
+        if is_frame:
+            X = with_distinct_names(X)
         if is_frame and (reset or self._encoding is not None):
             return self._check_frame(X, reset=reset)
         if is_frame:
             refuse_text(X)
-        table = validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
-        )
-        if self._encoding is not None and not self._encoding.is_plain:
-            raise ValueError(
-                "fit has seen a data frame with columns that are not numbers: give one here too"
+        elif reset and self._column_choice() != ColumnChoice():
+            raise ValueError("columns, exclude and categorical name columns of a data frame")
+        try:
+            table = validate_data(
+                self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
             )
+        except OverflowError:
+            raise ValueError(f"X has {TOO_LARGE}") from None
+        if self._encoding is not None:
+            if not self._encoding.takes_arrays:
+                raise ValueError(
+                    "fit has seen a data frame with columns that are not numbers: give one here too"
+                )
+            table = self._encoding.of_array(table)
+            refuse_bad_values(table, self._encoding.names)
         refuse_bad_values(table, getattr(self, "feature_names_in_", None))
         return Encoded(table, ())
 
     def _check_frame(self, X: Any, *, reset: bool) -> Encoded:
         validate_data(self, X, reset=reset, skip_check_array=True)
-        encoding = fit_encoding(X) if self._encoding is None else self._encoding
-        self._encoding = encoding
+        if self._encoding is None:
+            self._encoding = fit_encoding(X, self._column_choice())
+        encoding = self._encoding
         table, notes = encoding(X)
         refuse_bad_values(table, encoding.names)
         return Encoded(table, (*encoding.notes, *notes) if reset else notes)
+
+    def _check_encoded(self, X: EncodedTable, *, reset: bool) -> Encoded:
+        """A table that somebody else encoded, who also tells what was changed."""
+        if reset:
+            self._encoding = X.encoding
+            self.n_features_in_ = len(X.encoding.columns)
+            self.feature_names_in_ = np.array(X.encoding.columns, dtype=object)
+        refuse_bad_values(X.table, X.encoding.names)
+        return Encoded(X.table, ())
+
+    def _column_choice(self) -> ColumnChoice:
+        given = (self.columns, self.exclude, self.categorical)
+        return ColumnChoice(*(() if names is None else tuple(names) for names in given))
 
 
 def _projected(given: int, width: int) -> tuple[str, ...]:

@@ -27,6 +27,10 @@ class DAC(AmortizedClusterer):
         Whether rows that no cluster claims are labelled -1: rows farther from every cluster
         than all but one in ten thousand of its own rows; with ending="network", rows that are more
         likely rejected by all clusters than claimed by any.
+    columns, exclude, categorical : list of str or None, default=None
+        Of a data frame: the columns to cluster by, the columns to leave out, and those that hold
+        categories although they look like numbers. By default all columns are used except
+        identifiers of the rows, constants, dates, and text without categories.
     ending : {"auto", "network", "em", "consolidate"}, default="auto"
         How the clusters found become the answer. "network": as the network found them. "em": they
         are re-estimated in the light of each other, and all stay. "consolidate", which "auto" means
@@ -61,6 +65,8 @@ class DAC(AmortizedClusterer):
         training. Otherwise the network is run again on eight parts of the rows, which takes as long
         as eight fits, and its answers are smoothed: a heuristic that was tuned on sets like those
         of training, no posterior. n_clusters_ need not be the most probable k.
+    left_out_ : tuple of LeftOut
+        The columns of a data frame that are not clustered by, with the reasons; none of an array.
     trace_ : tuple of Step
         What each step claimed of the rows that the network saw, and how sure it was.
     clustering_ : Clustering
@@ -79,6 +85,9 @@ class DAC(AmortizedClusterer):
         n_clusters: int | Sequence[int] | None = None,
         min_cluster_size: int = 1,
         noise: bool = False,
+        columns: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        categorical: Sequence[str] | None = None,
         ending: EndingName = "auto",
         context_size: int | None = None,
         whole_trace: bool = False,
@@ -90,6 +99,9 @@ class DAC(AmortizedClusterer):
         self.n_clusters = n_clusters
         self.min_cluster_size = min_cluster_size
         self.noise = noise
+        self.columns = columns
+        self.exclude = exclude
+        self.categorical = categorical
         self.ending = ending
         self.context_size = context_size
         self.whole_trace = whole_trace

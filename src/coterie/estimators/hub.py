@@ -16,8 +16,8 @@ from coterie.weights.catalogue import find
 from coterie.weights.format import Card, WeightsError, load_card
 
 WEIGHTS, CONFIG, PAGE = "weights.safetensors", "config.json", "README.md"
-# Where and from which seed a model runs is the user's, not the model's.
-NOT_THE_MODELS = ("weights", "device", "random_state")
+# Where and from which seed a model runs, and on which columns, is the user's, not the model's.
+NOT_THE_MODELS = ("weights", "device", "random_state", "columns", "exclude", "categorical")
 
 
 class Pretrained:

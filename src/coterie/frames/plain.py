@@ -9,15 +9,21 @@ from sklearn.decomposition import PCA
 
 @dataclass(frozen=True)
 class PlainColumns:
-    """The columns as they are, or their principal components where there are too many."""
+    """The columns as they are, or their principal components where there are too many.
+
+    axes: (m, d), the components; origin: (m,), the position of the mean along them; None where the
+    columns are as they are.
+    """
 
     width: int
-    pca: PCA | None
+    axes: NDArray | None = None
+    origin: NDArray | None = None
 
     def __call__(self, table: NDArray) -> NDArray[np.float32]:
-        """(n, d) -> (n, width); without a copy where the table fits already."""
-        if self.pca is not None:
-            table = self.pca.transform(table)
+        """(n, d) -> (n, width), also for n = 0; without a copy where the table fits already."""
+        if self.axes is not None and self.origin is not None:
+            table = table @ self.axes.T
+            table -= self.origin
         if table.shape[1] == self.width:
             return np.ascontiguousarray(table, dtype=np.float32)
         mapped = np.zeros((len(table), self.width), dtype=np.float32)
@@ -33,10 +39,11 @@ def fit_plain(table: NDArray, width: int) -> PlainColumns:
     """The map of a table (n, d): principal components if d is larger than the width."""
     n_rows, n_columns = table.shape
     if n_columns <= width:
-        return PlainColumns(width, None)
+        return PlainColumns(width)
     # The cheap solver divides by n - 1 first, so a single row needs the other; equal rows have no
     # variance of which a share could be explained.
     solver = "covariance_eigh" if n_rows > n_columns else "full"
     with np.errstate(divide="ignore", invalid="ignore"):
         pca = PCA(min(width, n_rows), svd_solver=solver).fit(table)
-    return PlainColumns(width, pca)
+    axes = np.ascontiguousarray(pca.components_)
+    return PlainColumns(width, axes, (pca.mean_[None] @ axes.T)[0])

@@ -3,7 +3,7 @@
 pandas, polars and pyarrow are read through their common interface, so none of them is required.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -16,14 +16,23 @@ Kind = Literal["numbers", "truths", "categories", "dates"]
 
 # Names of the categorical data types in the three libraries.
 DECLARED = ("category", "categorical", "enum", "dictionary")
+# Texts that stand for a missing category, in any case. Not "none", which may be a category.
+MISSING_TEXT = ("", "na", "n/a", "nan", "null", "?")
+
+TOO_LARGE = "an integer that is too large for a floating-point number"
 
 
 class FrameColumn(NamedTuple):
-    """One column and its values (n,): floats with NaN, or objects with None, for missing values."""
+    """One column and its values (n,).
+
+    Numbers and truths are floats, NaN if missing; categories are indices of the levels, in order of
+    appearance, -1 if missing; dates are as they came.
+    """
 
     name: str
     kind: Kind
     values: NDArray
+    levels: tuple[str, ...] = ()
 
 
 def column_names(table: Any) -> list[str] | None:
@@ -36,10 +45,71 @@ def column_names(table: Any) -> list[str] | None:
     return [str(name) for name in names]
 
 
+def distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, with a number appended to duplicates; linear in their number."""
+    taken: set[str] = set()
+    tried: dict[str, int] = {}  # the largest number appended to each name
+    found: list[str] = []
+    for name in names:
+        number, candidate = tried.get(name, 1), name
+        while candidate in taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        tried[name] = number
+        taken.add(candidate)
+        found.append(candidate)
+    return tuple(found)
+
+
+def with_distinct_names(frame: Any) -> Any:
+    """The frame, or a view of it with a number appended to duplicate names."""
+    names = column_names(frame) or []
+    if len(set(names)) == len(names):
+        return frame
+    if hasattr(frame, "set_axis"):
+        return frame.set_axis(list(distinct(names)), axis=1)
+    return frame.rename_columns(list(distinct(names)))
+
+
 def read_columns(frame: Any) -> Iterator[FrameColumn]:
     """The columns of a data frame, one by one."""
     for position, name in enumerate(column_names(frame) or ()):
         yield _read(name, _column(frame, position))
+
+
+def as_categories(column: FrameColumn) -> FrameColumn:
+    """A column of any kind as categories; whole numbers read the same in any numeric type."""
+    if column.kind == "categories":
+        return column
+    if column.kind == "dates":
+        return coded(column.name, [None if _is_gap(each) else each for each in column.values])
+    return coded(column.name, column.values.tolist())
+
+
+def coded(name: str, cells: Iterable[Any]) -> FrameColumn:
+    """Cells of any type as a categorical column."""
+    place: dict[str | None, int] = {None: -1}
+    known: dict[str, int] = {}  # texts as they came, which spares most of the work
+    codes = []
+    for cell in cells:
+        code = known.get(cell) if isinstance(cell, str) else None
+        if code is None:
+            code = place.setdefault(category_of(cell), len(place) - 1)
+            if isinstance(cell, str):
+                known[cell] = code
+        codes.append(code)
+    levels = tuple(level for level in place if level is not None)
+    return FrameColumn(name, "categories", np.array(codes, dtype=np.intp), levels)
+
+
+def category_of(cell: Any) -> str | None:
+    """A cell as a category, None if missing."""
+    if cell is None or cell != cell:
+        return None
+    if isinstance(cell, str):
+        text = cell.strip()
+        return None if text.lower() in MISSING_TEXT else text
+    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
 
 
 def _column(frame: Any, position: int) -> Any:
@@ -52,7 +122,7 @@ def _column(frame: Any, position: int) -> Any:
 def _read(name: str, column: Any) -> FrameColumn:
     declared = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
     if declared.startswith(DECLARED):
-        return FrameColumn(name, "categories", _objects(column))
+        return coded(name, _objects(column))
     values = np.asarray(column)
     if values.dtype == np.float32:  # not converted, to save memory
         return FrameColumn(name, "numbers", values)
@@ -66,8 +136,13 @@ def _read(name: str, column: Any) -> FrameColumn:
         raise ValueError(f"Complex data not supported: column {name!r}")
     objects = _objects(column)
     kind = _kind_of_objects(objects)
+    if kind == "categories":
+        return coded(name, objects)
     if kind in ("numbers", "truths"):
-        return FrameColumn(name, kind, np.array(objects, dtype=np.float64))  # None becomes NaN
+        try:
+            return FrameColumn(name, kind, np.array(objects, dtype=np.float64))  # None becomes NaN
+        except OverflowError:
+            raise ValueError(f"column {name!r} has {TOO_LARGE}") from None
     return FrameColumn(name, kind, objects)
 
 
@@ -94,3 +169,7 @@ def _kind_of_objects(objects: NDArray[np.object_]) -> Kind:
     if all(issubclass(each, date | timedelta) for each in types):
         return "dates"
     return "categories"
+
+
+def _is_gap(cell: Any) -> bool:
+    return cell is None or bool(cell != cell)

@@ -1,200 +1,205 @@
-"""Encode data frames as numbers: categories become indicators, missing values are filled.
+"""Encode the columns of a table as numbers, the same for data frames and for files.
 
-- Numeric columns are kept; missing values get the median of their column. Booleans are one and
-  zero.
+- Numeric columns are kept; missing values get the median of their column. Booleans, also the texts
+  true and false, are one and zero.
 - A categorical column (text, or declared as such) becomes one indicator per category, scaled so
   that their total variance is that of an average numeric column. A missing value, or a category
   that was not present in fit, is encoded as zeros.
-- Dropped are dates, empty columns, and categorical columns that do not separate clusters: a single
-  category, more than MAX_LEVELS categories, or fewer than two rows per category, as for names and
-  account numbers.
+- Dropped are identifiers of the rows and constants (`column_roles.py`), dates, empty columns, and
+  categorical columns that do not separate clusters: a single category, more than MAX_LEVELS
+  categories, or fewer than two rows per category, as for names and account numbers. Identifiers
+  and constants stay where a table has nothing else, and where the user names them.
 
 Notes that name the columns describe every change.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.frames.standard import NUMERIC, Groups
-from coterie.frames.table_columns import FrameColumn, read_columns
+from coterie.frames.column_parts import Indicators, Numbers, Omission, Part, Remarks
+from coterie.frames.column_roles import (
+    CONSTANT,
+    DATES,
+    IDENTIFIES,
+    LeftOut,
+    are_dates,
+    identifies,
+    is_constant,
+    truths_of,
+)
+from coterie.frames.encoded_table import TableEncoding
+from coterie.frames.standard import NUMERIC
+from coterie.frames.table_columns import FrameColumn, as_categories, read_columns
 
+MANY = "different values"
 MAX_LEVELS = 30
-FILLED = "missing values filled with the median"
-
-
-class Encoded(NamedTuple):
-    """The encoded table (n, d), and notes on the changes."""
-
-    table: NDArray
-    notes: tuple[str, ...]
-
-
-class Part(Protocol):
-    """The encoding of one column of a frame."""
-
-    def encode(self, column: FrameColumn, remarks: "Remarks") -> NDArray[np.float64]:
-        """The column's values (n,) -> (n, m) for any number m of columns."""
-
-
-class Remarks:
-    """Notes on the columns, grouped by the change."""
-
-    def __init__(self) -> None:
-        self._columns: dict[str, list[str]] = {}
-
-    def add(self, change: str, column: str, detail: str) -> None:
-        """Note a change of a column."""
-        self._columns.setdefault(change, []).append(f"{column!r} ({detail})")
-
-    def count(self, change: str, column: str, number: int) -> None:
-        """Note a change of some values of a column."""
-        self.add(change, column, f"{number:,} value{'s' if number > 1 else ''}")
-
-    def sentences(self) -> tuple[str, ...]:
-        """One sentence per kind of change."""
-        return tuple(f"{change}: {', '.join(names)}" for change, names in self._columns.items())
+MAX_ASKED_LEVELS = 1_000  # of a column that the user calls categorical
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """A numeric column, or a boolean one as one and zero."""
+class ColumnChoice:
+    """The columns that a user names: those to cluster by, to drop, and to take for categories."""
 
-    median: float
+    columns: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    categorical: Sequence[str] = ()
 
-    @classmethod
-    def of(cls, values: NDArray) -> "Numbers":
-        """Fit the median of values (n,), NaN if missing, of which at least one is present."""
-        return cls(float(np.nanmedian(values)))
-
-    def fill(self, values: NDArray) -> NDArray:
-        """(n,) -> (n,) with missing values replaced by the median."""
-        return np.where(np.isnan(values), self.median, values)
-
-    def encode(self, column: FrameColumn, remarks: Remarks) -> NDArray[np.float64]:
-        """(n,) -> (n, 1) with missing values replaced by the median."""
-        if column.kind in ("categories", "dates"):
-            raise ValueError(
-                f"column {column.name!r} held numbers in fit and holds {column.kind} now"
-            )
-        gaps = np.isnan(column.values)
-        if not gaps.any():
-            return column.values[:, None]
-        remarks.count(FILLED, column.name, int(gaps.sum()))
-        return self.fill(column.values)[:, None]
+    def check(self, names: Sequence[str]) -> None:
+        """Raise for a name that the table does not have."""
+        for name in (*self.columns, *self.exclude, *self.categorical):
+            if name not in names:
+                raise ValueError(f"X has no column {name!r}")
+        for name in (*self.columns, *self.categorical):
+            if name in self.exclude:
+                raise ValueError(f"column {name!r} is both selected and excluded")
 
 
-@dataclass(frozen=True)
-class Indicators:
-    """A categorical column; height is the value of an indicator that is set."""
+class NoUsableColumnError(ValueError):
+    """A table without a column to cluster by; left_out: why each was dropped."""
 
-    levels: tuple[str, ...]
-    height: float
-
-    def encode(self, column: FrameColumn, remarks: Remarks) -> NDArray[np.float64]:
-        """(n,) -> (n, levels)."""
-        if column.kind == "dates":
-            raise ValueError(f"column {column.name!r} held categories in fit and holds dates now")
-        place: dict[str | None, int] = {level: at for at, level in enumerate(self.levels)}
-        keys = _keys(column)
-        found = np.fromiter((place.get(key, -1) for key in keys), np.intp, len(keys))
-        gaps = np.fromiter((key is None for key in keys), bool, len(keys))
-        if gaps.any():
-            remarks.count("missing values encoded as no category", column.name, int(gaps.sum()))
-        unseen = (found < 0) & ~gaps
-        if unseen.any():
-            remarks.count(
-                "values not present in fit, encoded as no category", column.name, int(unseen.sum())
-            )
-        return self.height * (found[:, None] == np.arange(len(self.levels)))
+    def __init__(self, message: str, left_out: tuple[LeftOut, ...]) -> None:
+        super().__init__(message)
+        self.left_out = left_out
 
 
-@dataclass(frozen=True)
-class Omission:
-    """A dropped column."""
+class _Verdict(NamedTuple):
+    """What becomes of a column: dropped if there is a reason; said: whether it needs a note."""
 
-    def encode(self, column: FrameColumn, remarks: Remarks) -> NDArray[np.float64]:
-        """(n,) -> (n, 0)."""
-        return np.empty((len(column.values), 0))
-
-
-@dataclass(frozen=True)
-class TableEncoding:
-    """The fitted encodings, one per column of the frame, and notes on them.
-
-    names, groups: of the d encoded columns; groups (d,) as `fit_standard` expects them.
-    """
-
-    parts: tuple[Part, ...]
-    names: tuple[str, ...]
-    groups: Groups
-    notes: tuple[str, ...]
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether every column is numeric, so that an array would be equivalent."""
-        return all(isinstance(part, Numbers) for part in self.parts)
-
-    def __call__(self, frame: Any) -> Encoded:
-        """Encode a frame with the columns of the fitted one."""
-        remarks = Remarks()
-        pairs = zip(self.parts, read_columns(frame), strict=True)
-        columns = [part.encode(column, remarks) for part, column in pairs]
-        return Encoded(np.concatenate(columns, axis=1), remarks.sentences())
+    column: FrameColumn
+    reason: str | None = None
+    said: bool = True
 
 
-def fit_encoding(frame: Any) -> TableEncoding:
+def fit_encoding(frame: Any, choice: ColumnChoice | None = None) -> TableEncoding:
     """Fit the encoding of each column of a data frame with one row or more."""
-    columns, remarks = list(read_columns(frame)), Remarks()
-    unit = _typical_deviation([each.values for each in columns if each.kind == "numbers"])
-    parts = tuple(_part(column, unit, remarks) for column in columns)
+    return fit_columns(list(read_columns(frame)), choice)
+
+
+def fit_columns(
+    columns: Sequence[FrameColumn],
+    choice: ColumnChoice | None = None,
+    *,
+    as_given: bool = False,
+    asked: bool = False,
+) -> TableEncoding:
+    """Fit the encoding of columns with one row or more.
+
+    as_given: whether identifiers and constants stay, as in an array; asked: whether the user named
+    all of these columns, which has the same effect, and makes it an error if one cannot be used.
+    """
+    choice = ColumnChoice() if choice is None else choice
+    choice.check([column.name for column in columns])
+    asked = asked or bool(choice.columns)
+    verdicts = [_judge(column, choice, stays=asked or as_given) for column in columns]
+    verdicts = _with_a_column(verdicts)
+    remarks = Remarks()
+    for column, reason, said in verdicts:
+        if reason is not None and said:
+            if asked or column.name in choice.categorical:
+                raise ValueError(f"column {column.name!r} cannot be clustered by: {reason}")
+            remarks.add("columns dropped", column.name, reason)
+    return _fitted(verdicts, remarks)
+
+
+def _judge(column: FrameColumn, choice: ColumnChoice, *, stays: bool) -> _Verdict:
+    if column.name in choice.exclude:
+        return _Verdict(column, "excluded", said=False)
+    if choice.columns and column.name not in (*choice.columns, *choice.categorical):
+        return _Verdict(column, "not among the columns", said=False)
+    if column.name in choice.categorical:
+        column = as_categories(column)
+        return _Verdict(column, _reason_against_levels(column, MAX_ASKED_LEVELS))
+    if are_dates(column):
+        return _Verdict(column, f"{DATES}; turn them into numbers to use them")
+    truths = truths_of(column)
+    if truths is not None:
+        column = FrameColumn(column.name, "truths", truths)
+    if column.kind == "categories":
+        return _Verdict(column, _reason_against_levels(column, MAX_LEVELS))
+    if np.isnan(column.values).all():
+        return _Verdict(column, "no values")
+    if stays:
+        return _Verdict(column)
+    return _Verdict(column, CONSTANT if is_constant(column) else identifies(column))
+
+
+def _with_a_column(verdicts: list[_Verdict]) -> list[_Verdict]:
+    """If no column is left, those that were dropped for what they say: identifiers, constants."""
+    for kind in (IDENTIFIES, CONSTANT):
+        if any(verdict.reason is None for verdict in verdicts):
+            break
+        verdicts = [
+            verdict._replace(reason=None)
+            if verdict.reason is not None
+            and verdict.reason.startswith(kind)
+            and verdict.column.kind != "categories"
+            else verdict
+            for verdict in verdicts
+        ]
+    return verdicts
+
+
+def _reason_against_levels(column: FrameColumn, most: int) -> str | None:
+    """Why the categories of a column are of no use."""
+    sizes = _level_sizes(column)
+    n_levels, n_present = int(np.count_nonzero(sizes)), int(sizes.sum())
+    if n_levels == 0:
+        return "no values"
+    if n_levels == 1 and n_present == len(column.values):
+        return CONSTANT
+    if n_levels > (most if most > MAX_LEVELS else min(most, n_present / 2)):
+        return f"{n_levels:,} {MANY} in {n_present:,} rows"
+    return None
+
+
+def _level_sizes(column: FrameColumn) -> NDArray[np.intp]:
+    return np.bincount(column.values + 1, minlength=len(column.levels) + 1)[1:]
+
+
+def _fitted(verdicts: Sequence[_Verdict], remarks: Remarks) -> TableEncoding:
+    used = [column for column, reason, _ in verdicts if reason is None]
+    unit = _typical_deviation([column.values for column in used if column.kind == "numbers"])
+    parts: list[Part] = []
     names: list[str] = []
     groups: list[int] = []
-    for at, (column, part) in enumerate(zip(columns, parts, strict=True)):
-        if isinstance(part, Indicators):
+    said = Remarks()
+    for at, (column, reason, _) in enumerate(verdicts):
+        if reason is not None:
+            parts.append(Omission(column.kind in ("numbers", "truths")))
+        elif column.kind == "categories":
+            part = _indicators(column, unit)
+            said.add("columns encoded as categories", column.name, f"{len(part.levels)} of them")
+            parts.append(part)
             names += [f"{column.name}={level}" for level in part.levels]
             groups += [at] * len(part.levels)
-        elif isinstance(part, Numbers):
+        else:
+            parts.append(Numbers.of(column.values))
             names.append(column.name)
             groups.append(at if column.kind == "truths" else NUMERIC)
-    notes = remarks.sentences()
+    notes = (*said.sentences(), *remarks.sentences())
+    left_out = tuple(LeftOut(each.column.name, each.reason) for each in verdicts if each.reason)
     if not names:
-        raise ValueError(f"X has no usable column; {'; '.join(notes)}")
-    return TableEncoding(parts, tuple(names), np.array(groups, dtype=np.intp), notes)
+        raise NoUsableColumnError(f"X has no usable column; {'; '.join(notes)}", left_out)
+    return TableEncoding(
+        tuple(parts),
+        tuple(column.name for column, _, _ in verdicts),
+        tuple(names),
+        np.array(groups, dtype=np.intp),
+        left_out,
+        notes,
+    )
 
 
-def _part(column: FrameColumn, unit: float, remarks: Remarks) -> Part:
-    reason = _reason_to_omit(column)
-    if reason is not None:
-        remarks.add("columns dropped", column.name, reason)
-        return Omission()
-    if column.kind != "categories":
-        return Numbers.of(column.values)
-    sizes = Counter(key for key in _keys(column) if key is not None)
-    remarks.add("columns encoded as categories", column.name, f"{len(sizes)} of them")
-    shares = np.array(list(sizes.values())) / len(column.values)
+def _indicators(column: FrameColumn, unit: float) -> Indicators:
+    sizes = _level_sizes(column)
+    shares = sizes / len(column.values)
+    present = [level for level, size in zip(column.levels, sizes, strict=True) if size]
     total_variance = float((shares * (1 - shares)).sum())
-    return Indicators(tuple(sorted(sizes)), unit / np.sqrt(total_variance))
-
-
-def _reason_to_omit(column: FrameColumn) -> str | None:
-    if column.kind == "dates":
-        return "dates; turn them into numbers to use them"
-    if column.kind != "categories":
-        return "no values" if np.isnan(column.values).all() else None
-    keys = [key for key in _keys(column) if key is not None]
-    levels = len(set(keys))
-    if levels == 0:
-        return "no values"
-    if levels == 1 and len(keys) == len(column.values):
-        return "the same everywhere"
-    if levels > min(MAX_LEVELS, len(keys) / 2):
-        return f"{levels} different values in {len(keys)} rows"
-    return None
+    return Indicators(tuple(sorted(present)), unit / np.sqrt(total_variance))
 
 
 def _typical_deviation(columns: Sequence[NDArray[np.float64]]) -> float:
@@ -202,13 +207,3 @@ def _typical_deviation(columns: Sequence[NDArray[np.float64]]) -> float:
     seen = [values[np.isfinite(values)] for values in columns]
     variances = [values.var() for values in seen if len(values)]
     return float(np.sqrt(np.mean(variances))) or 1.0 if variances else 1.0
-
-
-def _keys(column: FrameColumn) -> list[str | None]:
-    """Categories as text, None if missing; integers read the same in any numeric type."""
-    return [
-        None
-        if value is None or value != value
-        else str(int(value) if isinstance(value, float) and value.is_integer() else value)
-        for value in column.values.tolist()
-    ]

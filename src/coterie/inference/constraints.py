@@ -151,7 +151,8 @@ def without_small(
             continue
         reassigned = np.flatnonzero(labels == smallest)
         labels[labels > smallest] -= 1
-        labels[reassigned] = apply_labels(rule, points[reassigned], chunk_size)
+        if len(reassigned):  # a cluster may be empty, and a frame or an encoder may need a row
+            labels[reassigned] = apply_labels(rule, points[reassigned], chunk_size)
     return rule
 
 

@@ -129,6 +129,7 @@ def cluster_points(
         log_likelihood=ended.log_likelihood,
         steps=steps,
         warnings=(*warnings, *unsatisfied),
+        context_size=len(np.unique(index)),
     )
     rule = rule.select(torch.from_numpy(by_size).to(rule.device))
     return Outcome(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 NOISE = -1  # the label of a point that fits no cluster
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Step:
     """One step of the loop: the points it assigned, and their membership probabilities.
 
@@ -20,8 +20,11 @@ class Step:
     offered: NDArray[np.intp]
     probabilities: NDArray[np.float32]
 
+    def __repr__(self) -> str:
+        return f"Step({len(self.claimed):,} claimed of {len(self.offered):,} offered)"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Clustering:
     """A finished clustering of n points into k clusters.
 
@@ -29,7 +32,8 @@ class Clustering:
     probabilities: (n, k), conditional on the point belonging to one of the clusters, so rows sum
     to 1; log_likelihood: the mean per point of the context, in the columns that the network reads,
     if the system has a density, before constraints dissolve, merge or divide clusters; steps: the
-    steps of the loop; warnings: reasons to treat the result with caution.
+    steps of the loop; warnings: reasons to treat the result with caution; context_size: on how many
+    of the points the clusters were found, all of them unless there are many or some are noise.
     """
 
     labels: NDArray[np.intp]
@@ -37,6 +41,13 @@ class Clustering:
     log_likelihood: float | None
     steps: tuple[Step, ...]
     warnings: tuple[str, ...] = ()
+    context_size: int | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"Clustering({len(self.labels):,} points, {self.n_clusters} clusters,"
+            f" {len(self.steps)} steps, {len(self.warnings)} warnings)"
+        )
 
     @property
     def n_clusters(self) -> int:

@@ -1,5 +1,9 @@
+import contextlib
+import os
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
@@ -114,3 +118,51 @@ def test_columns_of_one_name_are_refused(tmp_path):
     pa.feather.write_feather(twice, tmp_path / "t.feather")
     with pytest.raises(SourceError, match="several columns 'x'"):
         ArrowFile(tmp_path / "t.feather", "it")
+
+
+def test_text_that_is_no_text_is_refused_and_does_not_panic(tmp_path):
+    offsets = pa.py_buffer(np.array([0, 2, 4], dtype=np.int32).tobytes())
+    broken = pa.StringArray.from_buffers(2, offsets, pa.py_buffer(b"\xff\xfe\xfd\xfc"))
+    pa.parquet.write_table(pa.table({"x": [1.0, 2.0], "s": broken}), tmp_path / "t.parquet")
+    with pytest.raises(SourceError, match="it is a damaged Parquet file"):
+        list(Parquet(tmp_path / "t.parquet", "it").batches())
+
+
+@pytest.mark.parametrize("error", [pl.exceptions.PanicException, pl.exceptions.ComputeError])
+def test_a_panic_of_the_reader_is_an_error_of_the_file(tmp_path, monkeypatch, error):
+    def failing(*_):
+        raise error("called `Option::unwrap()` on a `None` value")
+
+    pa.parquet.write_table(TABLE, tmp_path / "t.parquet")
+    source = Parquet(tmp_path / "t.parquet", "it")
+    monkeypatch.setattr(columnar, "as_frame", failing)
+    with pytest.raises(SourceError, match="it is a damaged Parquet file: called"):
+        list(source.batches())
+
+
+def test_damaged_bytes_are_refused_or_read(tmp_path):
+    generator = np.random.default_rng(0)
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(TABLE, path)
+    whole = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    for _ in range(150):
+        damaged = whole.copy()
+        damaged[generator.integers(4, len(whole), 8)] = generator.integers(0, 256, 8)
+        path.write_bytes(damaged.tobytes())
+        with contextlib.suppress(SourceError):
+            list(Parquet(path, "it").batches())
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_file_name_need_not_be_utf8(tmp_path, suffix):
+    kind, write, read = FORMATS[suffix]
+    write(TABLE, tmp_path / "t")
+    path = tmp_path / os.fsdecode(b"caf\xe9")
+    (tmp_path / "t").rename(path)
+    source = kind(path, "it")
+    target = tmp_path / os.fsdecode(b"out\xe9")
+    with source.writer(target) as writer:
+        (batch,) = source.batches()
+        writer.write(batch, np.zeros(3, dtype=int), np.ones(3))
+    target.rename(tmp_path / "out")
+    assert len(read(tmp_path / "out")) == 3

@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from coterie.data.tables.columns import Choice, Column, named
+from coterie.data.tables.columns import MAX_LEVELS_READ, Choice, Column, named, read_batch
 from coterie.data.tables.table import LeftOut, SourceError
 
 
-def column(*cells, text=True, name="x", cut=None):
+def column(*cells, text=True, name="x", cut=None, **settings):
     """A column that has read the cells, in two batches where a place to cut is given."""
-    found = Column(name, text_is_data=text)
+    found = Column(name, text_is_data=text, **settings)
     series = pl.Series(name, cells)
     places = [0, len(cells)] if cut is None else [0, cut, len(cells)]
     values = [found.read(series[start:stop], start) for start, stop in pairwise(places)]
@@ -49,17 +49,35 @@ def test_a_column_without_values_is_left_out(cells):
 
 
 @pytest.mark.parametrize("cut", [None, 2])
-def test_nameless_row_numbers_are_left_out_and_named_ones_are_not(cut):
-    for name in ("", "__index_level_0__"):
-        found, _ = column("5", "6", "7", "8", name=name, cut=cut)
-        assert found.left_out() == LeftOut(name, "unnamed row numbers")
-    found, _ = column("5", "6", "7", "8", name="number", cut=cut)
+def test_text_becomes_categories_where_it_is_wanted(cut):
+    found, codes = column("b", " a", None, "b ", "NA", "a", encode=True, cut=cut)
+    np.testing.assert_array_equal(codes, [0, 1, np.nan, 0, np.nan, 1])
     assert found.left_out() is None
-    assert found.counts_rows
+    framed = found.framed(codes)
+    assert (framed.kind, framed.levels) == ("categories", ("b", "a"))
+    assert framed.values.tolist() == [0, 1, -1, 0, -1, 1]
+    assert found.gaps == 2
 
 
-def test_nameless_measurements_are_used():
-    assert column("5", "6", "8", name="", cut=2)[0].left_out() is None
+def test_numbers_that_turn_out_to_be_text_must_be_read_again():
+    found, _ = column("1", "2", "late", "1", encode=True, cut=2)
+    assert found.became_text
+    found, codes = column("1", "01", "late", "1", as_text=True, cut=2)
+    assert found.framed(codes).levels == ("1", "01", "late")
+
+
+def test_too_many_texts_are_no_categories():
+    found, _ = column(*(f"t{i}" for i in range(MAX_LEVELS_READ + 1)), encode=True)
+    reason = "text, 't0' in row 1, with more than 10,000 different values"
+    assert found.left_out() == LeftOut("x", reason)
+
+
+def test_truths_are_known_as_such():
+    assert column("true", "", "FALSE")[0].framed(np.ones(3)).kind == "truths"
+    assert column(True, False, text=False)[0].framed(np.ones(2)).kind == "truths"
+    for cells in (["1", "0"], ["true", "1"], ["true", "2"]):
+        assert column(*cells)[0].framed(np.ones(2)).kind == "numbers"
+    assert column("true", "0", cut=1)[0].framed(np.ones(2)).kind == "numbers"
 
 
 @pytest.mark.parametrize(
@@ -112,3 +130,36 @@ def test_a_name_may_have_commas(csv):
     source = csv('"a,b",c\n1,2\n')
     assert named(source, ["a,b"]) == ("a,b",)
     assert named(source, ["c,c"]) == ("c",)
+
+
+def test_a_batch_is_read_as_its_columns_are_one_by_one():
+    cells = {
+        "plain": ["1", "2.5", "-3e2"],
+        "gaps": ["1", None, "NA"],
+        "truths": ["true", "FALSE", "True"],
+        "text": ["1", "two", "3"],
+        "spaces": [" 1", "2 ", "nan"],
+        "infinite": ["inf", "1", "-inf"],
+        "^.*$": ["7", "8", "9"],
+        "*": ["", None, ""],
+    }
+    frame = pl.DataFrame(cells, schema=dict.fromkeys(cells, pl.String))
+    alone = [Column(name, text_is_data=True) for name in cells]
+    together = [Column(name, text_is_data=True) for name in cells]
+    expected = np.column_stack([each.read(frame[each.name], 5) for each in alone])
+    np.testing.assert_array_equal(read_batch(together, frame, 5), expected)
+    for one, other in zip(alone, together, strict=True):
+        assert repr(vars(one)) == repr(vars(other))
+
+
+def test_thousands_of_columns_take_few_queries(monkeypatch):
+    queries = []
+    select = pl.DataFrame.select
+    monkeypatch.setattr(
+        pl.DataFrame, "select", lambda *given, **more: queries.append(1) or select(*given, **more)
+    )
+    names = [f"c{at}" for at in range(300)]
+    frame = pl.DataFrame({name: ["1.5", None, "3"] for name in names})
+    columns = [Column(name, text_is_data=True) for name in names]
+    assert read_batch(columns, frame, 0).shape == (3, 300)
+    assert len(queries) < 10

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from coterie.data.tables.files import opened
@@ -16,6 +17,8 @@ FRAME = pl.DataFrame({"x": [1.0, 2.0], "y": [3.0, 5.0]})
 
 def as_bytes(format):
     memory = io.BytesIO()
+    if format == "excel":
+        pytest.importorskip("xlsxwriter")
     if format == "npy":
         np.save(memory, FRAME.to_numpy())
     elif format == "npz":
@@ -25,7 +28,8 @@ def as_bytes(format):
     return memory.getvalue()
 
 
-FORMATS = ["csv", "parquet", "ipc", "ipc_stream", "npy", "npz"]
+FORMATS = ["csv", "parquet", "ipc", "ipc_stream", "npy", "npz", "json", "ndjson", "excel"]
+ZSTD = pa.compress(b"x\n" + b"1\n2\n3.5\n" * 99, codec="zstd", asbytes=True)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -45,6 +49,24 @@ def test_standard_input_may_be_any_of_them(monkeypatch, format):
             np.testing.assert_array_equal(read_table(source).values, FRAME.to_numpy())
 
 
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_any_of_them_may_be_compressed(write, monkeypatch, codec, format):
+    packed = gzip.compress(as_bytes(format)) if codec == "gzip" else packed_zstd(as_bytes(format))
+    with opened(write(packed, "table.gz")) as source:
+        np.testing.assert_array_equal(read_table(source).values, FRAME.to_numpy())
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(packed)))
+    with opened("-") as source:
+        np.testing.assert_array_equal(read_table(source).values, FRAME.to_numpy())
+
+
+def packed_zstd(content):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as file:
+        file.write(content)
+    return sink.getvalue().to_pybytes()
+
+
 def test_settings_reach_the_text(write):
     with opened(write("x;é\n1;2\n".encode("latin-1")), separator=";", encoding="latin-1") as source:
         assert source.columns == ("x", "é")
@@ -53,7 +75,15 @@ def test_settings_reach_the_text(write):
 @pytest.mark.parametrize(
     ("content", "name", "complaint"),
     [
-        (gzip.compress(b"x\n1\n", mtime=0), "t.csv.gz", "is compressed; decompress it"),
+        (gzip.compress(gzip.compress(b"x\n1\n")), "t.csv.gz", "is compressed twice"),
+        (gzip.compress(b"x\n" + b"1\n" * 99)[:-9], "t.csv.gz", "is a damaged gzip file"),
+        (ZSTD[:-4], "t.csv.zst", "is a damaged zstd file"),
+        (b"SQLite format 3", "t.csv", "is an SQLite database"),
+        (b"[1, 2]", "t.json", "cannot be read as JSON records"),
+        (b'{"x": {"0": 1}}', "t.json", "is JSON of nested objects; a table is a list of records"),
+        (b'[{"x": 1', "t.json", "cannot be read as JSON records"),
+        (b"[]", "t.json", "has no rows"),
+        (b'{"x": 1}\n{"x": \n', "t.jsonl", "cannot be read as JSON records"),
         (b"FEA1....", "t.feather", "is a Feather file of version 1"),
         (b"%PDF-1.7", "t.csv", "is a PDF document"),
         (b"x\n1\n", "t.parquet", "is not in the format of its extension"),

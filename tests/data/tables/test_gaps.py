@@ -4,7 +4,7 @@ import pytest
 
 from coterie.data.tables import delimited
 from coterie.data.tables.columns import Choice
-from coterie.data.tables.gaps import fill_gaps, filled_notes
+from coterie.data.tables.gaps import filled_notes
 from coterie.data.tables.survey import read_table
 from coterie.data.tables.table import Filled, LeftOut, SourceError
 from coterie.frames.table_encoding import fit_encoding
@@ -74,12 +74,6 @@ def test_a_column_with_gaps_may_be_asked_for_and_excluded(csv):
     assert read_table(csv(text), Choice(columns=["y"])).values.tolist() == [[3], [3]]
     table = read_table(csv(text), Choice(exclude=["y"]))
     assert (table.names, table.filled) == (("x",), ())
-
-
-def test_filling_goes_by_name_and_leaves_the_rest():
-    values = np.array([[np.nan, 1.0, np.nan], [4.0, np.nan, 6.0]])
-    fill_gaps(values, ("a", "b", "c"), (Filled("c", 9, 0.5), Filled("a", 1, -2.0)))
-    np.testing.assert_array_equal(values, [[-2, 1, 0.5], [4, np.nan, 6]])
 
 
 def test_many_gaps_are_counted_for_people(csv):

@@ -40,7 +40,7 @@ def test_names_and_clusters_are_written_and_no_pixels(folder, tmp_path, monkeypa
     target = tmp_path / "labels.csv"
     with opened(folder) as source:
         table = read_table(source)
-        label_rows(source, table, lambda rows, values: (rows % 2, rows / 4), 2, target)
+        label_rows(source, table.encoding, lambda rows, values: (rows % 2, rows / 4), 2, target)
     rows = list(csv.reader(target.read_text().splitlines()))
     assert rows == [
         ["file", "cluster", "confidence"],

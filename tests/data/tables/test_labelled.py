@@ -32,7 +32,7 @@ def test_rows_are_labelled_batch_by_batch(csv, tmp_path, monkeypatch):
         np.testing.assert_array_equal(values[:, 0], numbers[rows])
         return by_sign(rows, values)
 
-    sizes = label_rows(source, table, assign, 2, tmp_path / "out.csv", shares.append)
+    sizes = label_rows(source, table.encoding, assign, 2, tmp_path / "out.csv", shares.append)
     assert len(seen) > 5
     np.testing.assert_array_equal(np.concatenate(seen), np.arange(200))
     assert sizes.counts.tolist() == [(numbers <= 0).sum(), (numbers > 0).sum()]
@@ -55,7 +55,7 @@ def test_gaps_are_filled_for_the_rule_and_stay_in_the_file(csv, tmp_path, monkey
         seen.append(values[:, 0])
         return by_sign(rows, values)
 
-    label_rows(source, table, assign, 2, tmp_path / "out.csv")
+    label_rows(source, table.encoding, assign, 2, tmp_path / "out.csv")
     expected = [{"-3": -3.0, "5": 5.0}.get(cell, filled.median) for cell in cells]
     assert np.concatenate(seen).tolist() == expected
     lines = (tmp_path / "out.csv").read_text().splitlines()[1:]
@@ -65,7 +65,7 @@ def test_gaps_are_filled_for_the_rule_and_stay_in_the_file(csv, tmp_path, monkey
 def test_without_a_target_rows_are_only_counted(csv, tmp_path):
     source = csv("x\n-1\n2\n3\n")
     before = set(tmp_path.iterdir())
-    sizes = label_rows(source, read_table(source), by_sign, 2)
+    sizes = label_rows(source, read_table(source).encoding, by_sign, 2)
     assert sizes.counts.tolist() == [1, 2]
     assert set(tmp_path.iterdir()) == before
 
@@ -83,7 +83,7 @@ def test_a_failure_half_way_leaves_what_was_there(csv, tmp_path, monkeypatch):
 
     before = set(tmp_path.iterdir())
     with pytest.raises(RuntimeError):
-        label_rows(source, read_table(source), failing, 2, target)
+        label_rows(source, read_table(source).encoding, failing, 2, target)
     assert target.read_text() == "precious"
     assert set(tmp_path.iterdir()) == before
 
@@ -97,9 +97,11 @@ def test_columns_of_the_input_are_not_overwritten(csv, name):
 
 def test_a_target_of_another_format_is_refused(csv):
     source = csv("x\n1\n")
-    with pytest.raises(SourceError, match=r"use the extension \.csv or \.txt, not out\.parquet"):
-        refuse_other_format(source, Path("out.parquet"))
-    for name in ("out.csv", "out.TSV", "out"):
+    with pytest.raises(SourceError, match=r"cannot write out\.npy; a table must end in \.csv, "):
+        refuse_other_format(source, Path("out.npy"))
+    with pytest.raises(SourceError, match=r"cannot write out\.bmp\.gz"):
+        refuse_other_format(source, Path("out.bmp.gz"))
+    for name in ("out.csv", "out.TSV", "out", "out.parquet", "out.json.gz", "out.gz", "o.xlsx.ZST"):
         refuse_other_format(source, Path(name))
 
 

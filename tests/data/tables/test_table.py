@@ -5,12 +5,15 @@ import pyarrow as pa
 import pytest
 
 from coterie.data.tables.table import LeftOut, Table, as_frame, polars, pyarrow
+from coterie.frames.column_parts import Numbers
+from coterie.frames.encoded_table import TableEncoding
 
 
 def test_a_table_knows_whether_it_is_all_there_is():
     values, rows = np.zeros((2, 1)), np.arange(2)
-    assert not Table(("x",), values, 2, rows).is_sample
-    assert Table(("x",), values, 3, rows).is_sample
+    encoding = TableEncoding((Numbers(0.0),), ("x",), ("x",), np.array([-1]))
+    assert not Table(("x",), values, 2, rows, encoding).is_sample
+    assert Table(("x",), values, 3, rows, encoding).is_sample
 
 
 def test_text_is_told_from_other_reasons():

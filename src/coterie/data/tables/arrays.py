@@ -29,6 +29,7 @@ class ArrayFile:
         except Exception as error:  # NumPy raises many kinds of errors for damaged headers
             raise SourceError(f"{name} cannot be read as an array: {error}") from error
         self.columns = _columns(name, self._array)
+        self.is_array = not self._array.dtype.names  # of numbers only, and taken as they are
 
     def batches(self) -> Iterator[Batch]:
         """The rows of the array."""
@@ -64,6 +65,7 @@ class ArchiveFile:
             if key != self._key and value.ndim == 1 and len(value) == len(table)
         }
         self._table_columns = _columns(name, table)
+        self.is_array = not table.dtype.names
         self.columns = (*self._table_columns, *self._single)
         if len(set(self.columns)) < len(self.columns):
             raise SourceError(f"{name} has an array with the name of a column of {self._key!r}")

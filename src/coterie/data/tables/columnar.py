@@ -1,5 +1,6 @@
 """Parquet and Arrow: files of typed columns."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.data.tables.table import ADDED, Batch, LeftOut, SourceError, Writer, as_frame, pyarrow
+from coterie.data.tables.table import (
+    ADDED,
+    Batch,
+    LeftOut,
+    SourceError,
+    Writer,
+    as_frame,
+    polars_errors,
+    pyarrow,
+)
 
 BATCH_ROWS = 65_536
 
@@ -25,8 +35,8 @@ class Columnar:
         self.name = name
         self._path = path
         with self._refusing():
-            self._schema, self._n_rows = self._describe()
-            self.columns: tuple[str, ...] = tuple(self._schema.names)
+            self.schema, self._n_rows = self._describe()
+            self.columns: tuple[str, ...] = tuple(self.schema.names)
         if len(set(self.columns)) < len(self.columns):
             twice = next(name for name in self.columns if self.columns.count(name) > 1)
             raise SourceError(f"{name} has several columns {twice!r}; rename them first")
@@ -38,6 +48,7 @@ class Columnar:
             for native in self._native_batches():
                 seen += native.num_rows
                 if native.num_rows:
+                    native.validate(full=True)  # what is damaged would end the process elsewhere
                     share = seen / self._n_rows if self._n_rows else 1.0
                     yield Batch(as_frame(native, self.columns), native, share)
         if not seen:
@@ -46,9 +57,12 @@ class Columnar:
     @contextmanager
     def writer(self, target: Path) -> Iterator[Writer]:
         arrow = pyarrow()
-        schema = self._schema.append(arrow.field(ADDED[0], arrow.int32()))
+        schema = self.schema.append(arrow.field(ADDED[0], arrow.int32()))
         schema = schema.append(arrow.field(ADDED[1], arrow.float64()))
-        with self._make(target, schema) as file:
+        with (
+            arrow.OSFile(os.fsencode(target), "wb") as sink,
+            self._make(sink, schema) as file,
+        ):
             yield _BatchWriter(file, schema)
 
     def _describe(self) -> tuple[Any, int]:
@@ -58,15 +72,19 @@ class Columnar:
     def _native_batches(self) -> Iterator[Any]:
         raise NotImplementedError
 
-    def _make(self, target: Path, schema: Any) -> Any:
+    def _make(self, sink: Any, schema: Any) -> Any:
         raise NotImplementedError
+
+    def _bytes(self) -> Any:
+        """The file, by a path that need not be UTF-8."""
+        return pyarrow().OSFile(os.fsencode(self._path))
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
         try:
             yield
-        except (pyarrow().ArrowException, OSError, UnicodeError) as error:
-            reason = str(error).splitlines()[0]
+        except (pyarrow().ArrowException, OSError, UnicodeError, *polars_errors()) as error:
+            reason = (str(error).splitlines() or ["no reason given"])[0]
             raise SourceError(f"{self.name} is a damaged {self.kind} file: {reason}") from error
 
 
@@ -77,7 +95,7 @@ class Parquet(Columnar):
     kind = "Parquet"
 
     def _describe(self) -> tuple[Any, int]:
-        with pyarrow().parquet.ParquetFile(self._path) as file:
+        with pyarrow().parquet.ParquetFile(self._bytes()) as file:
             row_groups = file.metadata.num_row_groups
             self._codec = (
                 file.metadata.row_group(0).column(0).compression
@@ -87,12 +105,12 @@ class Parquet(Columnar):
             return file.schema_arrow, file.metadata.num_rows
 
     def _native_batches(self) -> Iterator[Any]:
-        with pyarrow().parquet.ParquetFile(self._path) as file:
+        with pyarrow().parquet.ParquetFile(self._bytes()) as file:
             yield from file.iter_batches(BATCH_ROWS)
 
-    def _make(self, target: Path, schema: Any) -> Any:
+    def _make(self, sink: Any, schema: Any) -> Any:
         codec = "NONE" if self._codec == "UNCOMPRESSED" else self._codec
-        return pyarrow().parquet.ParquetWriter(target, schema, compression=codec)
+        return pyarrow().parquet.ParquetWriter(sink, schema, compression=codec)
 
 
 class ArrowFile(Columnar):
@@ -102,19 +120,19 @@ class ArrowFile(Columnar):
     kind = "Arrow"
 
     def _describe(self) -> tuple[Any, int]:
-        with pyarrow().memory_map(str(self._path)) as file:
+        with pyarrow().memory_map(os.fsencode(self._path)) as file:
             reader = pyarrow().ipc.open_file(file)
             batches = range(reader.num_record_batches)
             return reader.schema, sum(reader.get_batch(i).num_rows for i in batches)
 
     def _native_batches(self) -> Iterator[Any]:
-        with pyarrow().memory_map(str(self._path)) as file:
+        with pyarrow().memory_map(os.fsencode(self._path)) as file:
             reader = pyarrow().ipc.open_file(file)
             for i in range(reader.num_record_batches):
                 yield from _cut(reader.get_batch(i))
 
-    def _make(self, target: Path, schema: Any) -> Any:
-        return pyarrow().ipc.new_file(target, schema)
+    def _make(self, sink: Any, schema: Any) -> Any:
+        return pyarrow().ipc.new_file(sink, schema)
 
 
 class ArrowStream(Columnar):
@@ -124,28 +142,28 @@ class ArrowStream(Columnar):
     kind = "Arrow"
 
     def _describe(self) -> tuple[Any, int]:
-        with pyarrow().OSFile(str(self._path)) as file:
+        with self._bytes() as file:
             return pyarrow().ipc.open_stream(file).schema, 0
 
     def _native_batches(self) -> Iterator[Any]:
-        with pyarrow().OSFile(str(self._path)) as file:
+        with self._bytes() as file:
             for batch in pyarrow().ipc.open_stream(file):
                 yield from _cut(batch)
 
-    def _make(self, target: Path, schema: Any) -> Any:
-        return pyarrow().ipc.new_stream(target, schema)
+    def _make(self, sink: Any, schema: Any) -> Any:
+        return pyarrow().ipc.new_stream(sink, schema)
 
 
 class _BatchWriter:
     def __init__(self, file: Any, schema: Any) -> None:
-        self._file, self._schema = file, schema
+        self._file, self.schema = file, schema
 
     def write(
         self, batch: Batch, labels: NDArray[np.intp], confidence: NDArray[np.float64]
     ) -> None:
         added = [pyarrow().array(labels.astype(np.int32)), pyarrow().array(confidence)]
         columns = [*batch.native.columns, *added]
-        self._file.write_batch(pyarrow().record_batch(columns, schema=self._schema))
+        self._file.write_batch(pyarrow().record_batch(columns, schema=self.schema))
 
 
 def _cut(batch: Any) -> Iterator[Any]:

@@ -1,69 +1,83 @@
 """Which columns of a file are clustered, and why the others are dropped."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.data.tables.header import MISSING
+from coterie.data.tables.numerals import POINT, Numerals
 from coterie.data.tables.table import TEXT, LeftOut, Source, SourceError, polars
+from coterie.frames.column_roles import TRUTHS as BOOLEANS
+from coterie.frames.table_columns import MISSING_TEXT, FrameColumn, category_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-MISSING = ("", "na", "n/a", "nan", "null", "none", "?")  # in any case
-BOOLEANS = {"true": 1.0, "false": 0.0}  # in any case
-NAMELESS = ("", "__index_level_0__", "Unnamed: 0")  # names of exported row numbers
+MAX_LEVELS_READ = 10_000  # a column of text with more of them is no category
 
 
 @dataclass(frozen=True)
 class Choice:
     """The user's choice: columns to use or to exclude, row identifiers, and the true clusters.
 
-    An entry is a column name or several separated by commas.
+    categorical: columns to take for categories whatever they hold; encode: whether columns of text
+    become categories, otherwise they are dropped. An entry is a column name or several separated by
+    commas.
     """
 
     columns: Sequence[str] = ()
     exclude: Sequence[str] = ()
     ids: Sequence[str] = ()
     truth: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    encode: bool = False
 
     def of(self, source: Source) -> "Chosen":
         """The candidate columns of a source, and the reasons for dropping the others."""
         only = named(source, self.columns)
+        categorical = named(source, self.categorical)
         reasons = dict(source.aside)
         reasons.update({name: "not among --columns" for name in source.columns if only})
-        for name in only:
+        for name in (*only, *categorical):
             reasons.pop(name, None)
         reasons.update(dict.fromkeys(named(source, self.exclude), "excluded"))
         reasons.update(dict.fromkeys(named(source, self.ids), "identifies the rows"))
         reasons.update(dict.fromkeys(named(source, self.truth), "holds the true groups"))
         tried = tuple(name for name in source.columns if name not in reasons)
-        for name in only:
-            if name not in tried:
+        for name in (*only, *categorical):
+            if name in reasons:
                 raise SourceError(f"column {name!r} is both selected and excluded")
         if not tried:
             raise SourceError(f"all columns of {source.name} are excluded")
-        return Chosen(tried, reasons, insisted=bool(only))
+        return Chosen(tried, reasons, bool(only), categorical, self.encode)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Candidate columns, reasons against the others; insisted: whether the user named them."""
+    """Candidate columns, reasons against the others.
+
+    insisted: whether the user named them; categorical: those to take for categories; encode:
+    whether columns of text become categories.
+    """
 
     tried: tuple[str, ...]
     reasons: dict[str, str]
     insisted: bool
+    categorical: tuple[str, ...] = ()
+    encode: bool = False
 
 
 def named(source: Source, entries: Sequence[str]) -> tuple[str, ...]:
     """The columns that entries name; a column name may contain commas."""
     found: list[str] = []
+    known = frozenset(source.columns)
     for entry in entries:
-        whole = entry in source.columns
+        whole = entry in known
         for name in [entry] if whole else [part.strip() for part in entry.split(",")]:
-            if name not in source.columns:
+            if name not in known:
                 has = ", ".join(map(repr, source.columns[:12]))
                 more = ", ..." if len(source.columns) > 12 else ""
                 raise SourceError(f"{source.name} has no column {name!r}; it has {has}{more}")
@@ -72,35 +86,65 @@ def named(source: Source, entries: Sequence[str]) -> tuple[str, ...]:
 
 
 class Column:
-    """Statistics of a column over the batches read so far."""
+    """Statistics of a column over the batches read so far.
 
-    def __init__(self, name: str, *, text_is_data: bool) -> None:
+    encode: whether text is read as categories, otherwise it makes the column unusable; as_text:
+    whether all cells are categories, even if they are numbers; numerals: how numbers are written.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        text_is_data: bool,
+        encode: bool = False,
+        as_text: bool = False,
+        numerals: Numerals = POINT,
+    ) -> None:
         self.name = name
+        self.numerals = numerals
+        self.forms: dict[str, None] = {}  # the ways of writing numbers that were found, in order
         self.reason: str | None = None
+        self.text: str | None = TEXT if as_text else None  # how it is known to be text
         self.gaps = 0
         self.infinite = 0
         self.first_infinite: int | None = None
+        self.became_text = False
         self._text_is_data = text_is_data
+        self._encode = encode
         self._there_are_values = False
-        self._counts = True
-        self._last: float | None = None
+        self._all_truths = True
+        self._levels: dict[str, int] = {}
 
     def read(self, column: "pl.Series", start: int) -> NDArray[np.float64]:
-        """The numbers (m,) of a batch that begins at row start; NaN if missing."""
+        """The numbers (m,) of a batch that begins at row start; NaN if missing.
+
+        Categories are numbered in order of appearance.
+        """
         if self.reason is not None:
             return np.full(len(column), np.nan)
-        numbers = self._numbers(column, start)
+        column = column.alias("cells")  # polars would expand a name such as "^.*$"
+        numbers = self._numbers(column, start) if self.text is None else self._codes(column)
+        if numbers is None and self._encode and self.reason is not None:
+            numbers = self._read_as_text(column)
         if numbers is None:
             return np.full(len(column), np.nan)
+        if self.text is None:
+            self._all_truths = self._all_truths and _are_truths(column, numbers)
+        self.count(numbers, start)
+        return numbers
+
+    def read_plain(self, numbers: NDArray[np.float64], start: int) -> None:
+        """Take the numbers (m,) of a batch whose cells were digits, so none of them a boolean."""
+        self._all_truths = self._all_truths and bool(np.isnan(numbers).all())
+        self.count(numbers, start)
+
+    def count(self, numbers: NDArray[np.float64], start: int) -> None:
+        """Update the statistics with the numbers (m,) of a batch that begins at row start."""
         gaps = np.isnan(numbers)
         self.gaps += int(gaps.sum())
         self._there_are_values |= not gaps.all()
         self._note_infinite(numbers, start)
-        before = numbers[:1] - 1 if self._last is None else [self._last]
-        with np.errstate(invalid="ignore"):  # inf - inf is NaN
-            self._counts &= bool((np.diff(numbers, prepend=before) == 1).all())
-        self._last = float(numbers[-1])
-        return numbers
 
     def left_out(self) -> LeftOut | None:
         """Why the column cannot be used, after all batches."""
@@ -108,14 +152,48 @@ class Column:
             return LeftOut(self.name, self.reason)
         if not self._there_are_values:
             return LeftOut(self.name, "no values")
-        if self._counts and self.name in NAMELESS:
-            return LeftOut(self.name, "unnamed row numbers")
         return None
 
     @property
-    def counts_rows(self) -> bool:
-        """Whether each value is one more than the one before it."""
-        return self._counts
+    def parses_text(self) -> bool:
+        """Whether numbers stored as text are read from the next batch."""
+        return self._text_is_data and self.reason is None and self.text is None
+
+    def framed(self, values: NDArray[np.float64]) -> FrameColumn:
+        """Values (m,) that were read as a column of a table."""
+        if self.text is not None:
+            codes = np.where(np.isnan(values), -1, values).astype(np.intp)
+            return FrameColumn(self.name, "categories", codes, tuple(self._levels))
+        truths = self._all_truths and self._there_are_values
+        return FrameColumn(self.name, "truths" if truths else "numbers", values)
+
+    def _read_as_text(self, column: "pl.Series") -> NDArray[np.float64] | None:
+        """The categories of a column that turned out to be text."""
+        reason = self.reason or ""
+        if not reason.startswith(TEXT):
+            return None
+        if self._there_are_values:  # numbers were read before: the file has to be read again
+            self.became_text = True
+            return None
+        self.text, self.reason = reason, None
+        return self._codes(column)
+
+    def _codes(self, column: "pl.Series") -> NDArray[np.float64] | None:
+        kinds = polars()
+        if column.dtype not in (kinds.String, kinds.Categorical, kinds.Enum):
+            cells = [category_of(cell) for cell in column.to_list()]
+            column = kinds.Series(column.name, cells, dtype=kinds.String)
+        text = column.cast(kinds.String).str.strip_chars()
+        missing = text.str.to_lowercase().is_in(MISSING_TEXT).fill_null(True)
+        text = kinds.select(kinds.when(missing).then(None).otherwise(text)).to_series()
+        for level in text.drop_nulls().unique(maintain_order=True).to_list():
+            self._levels.setdefault(level, len(self._levels))
+        if len(self._levels) > MAX_LEVELS_READ:
+            self.reason = f"{self.text}, with more than {MAX_LEVELS_READ:,} different values"
+            return None
+        codes = text.replace_strict(self._levels, default=None, return_dtype=kinds.Float64)
+        numbers: NDArray[np.float64] = codes.fill_null(float("nan")).to_numpy()
+        return numbers
 
     def _numbers(self, column: "pl.Series", start: int) -> NDArray[np.float64] | None:
         kinds = polars()
@@ -132,14 +210,19 @@ class Column:
 
     def _parsed(self, column: "pl.Series", start: int) -> NDArray[np.float64] | None:
         text = column.str.strip_chars().str.to_lowercase().fill_null("")
-        numbers = text.cast(polars().Float64, strict=False)
+        numbers = self.numerals.parse_plain(text.to_frame()).to_series()
         truths = text.replace_strict(BOOLEANS, default=None, return_dtype=polars().Float64)
         numbers = numbers.fill_null(truths)
-        wrong = (numbers.is_null() & ~text.is_in(MISSING)).arg_true()
-        if len(wrong):
-            row = int(wrong[0])
-            self.reason = f"{TEXT}, {_short(column[row])} in row {start + row + 1}"
-            return None
+        other = (numbers.is_null() & ~text.is_in(MISSING)).arg_true()
+        if len(other):
+            found, forms = self.numerals.parse(text[other])
+            wrong = other.filter(found.is_null())
+            if len(wrong):
+                row = int(wrong[0])
+                self.reason = f"{TEXT}, {_short(column[row])} in row {start + row + 1}"
+                return None
+            numbers = numbers.scatter(other, found)
+            self.forms |= dict.fromkeys(forms)
         parsed: NDArray[np.float64] = numbers.fill_null(float("nan")).to_numpy()
         return parsed
 
@@ -149,6 +232,88 @@ class Column:
             self.infinite += int(wrong.sum())
             if self.first_infinite is None:
                 self.first_infinite = start + int(np.argmax(wrong))
+
+
+def columns_of(
+    source: Source,
+    names: Sequence[str],
+    *,
+    encode: Collection[str] = (),
+    as_text: Collection[str] = (),
+) -> list[Column]:
+    """Columns of a source, to be read in its notation of numbers.
+
+    encode: those whose text becomes categories; as_text: those that are categories throughout.
+    """
+    return [
+        Column(
+            name,
+            text_is_data=source.text_is_data,
+            encode=name in encode,
+            as_text=name in as_text,
+            numerals=getattr(source, "numerals", POINT),
+        )
+        for name in names
+    ]
+
+
+def read_batch(columns: Sequence[Column], frame: "pl.DataFrame", start: int) -> NDArray[np.float64]:
+    """The numbers (m, d) of d columns in a batch that begins at row start; NaN if missing.
+
+    The same as reading the columns one by one, but text of plain numbers is parsed for all columns
+    in one query: a query for each of thousands of columns takes far longer than its work.
+    """
+    values = np.empty((len(frame), len(columns)))
+    places = {name: at for at, name in enumerate(frame.columns)}
+    everything = frame.get_columns()
+    series = [everything[places[column.name]] for column in columns]
+    plain = _plain_numbers(columns, series)
+    for at, column in enumerate(columns):
+        if at in plain:
+            values[:, at] = plain[at]
+            column.read_plain(values[:, at], start)
+        else:
+            values[:, at] = column.read(series[at], start)
+    return values
+
+
+def form_notes(columns: Sequence[Column]) -> tuple[str, ...]:
+    """A note on the columns whose numbers are written with a currency and the like."""
+    found = [f"{column.name!r} ({', '.join(column.forms)})" for column in columns if column.forms]
+    return (f"read as numbers: {', '.join(found)}",) if found else ()
+
+
+def _plain_numbers(
+    columns: Sequence[Column], series: "Sequence[pl.Series]"
+) -> dict[int, NDArray[np.float64]]:
+    """The columns of text in which all cells are empty or plain numbers, by their place."""
+    kinds = polars()
+    text = [
+        at
+        for at, (column, cells) in enumerate(zip(columns, series, strict=True))
+        if column.parses_text and cells.dtype == kinds.String
+    ]
+    if not text:
+        return {}
+    # Numbered names, because an expression would expand a name such as "^.*$".
+    frame = kinds.DataFrame([series[at].alias(str(at)) for at in text])
+    parsed = columns[text[0]].numerals.parse_plain(frame)
+    gaps = zip(parsed.null_count().row(0), frame.null_count().row(0), strict=True)
+    clean = [after == before for after, before in gaps]
+    numbers = parsed.to_numpy()
+    return {at: numbers[:, i] for i, at in enumerate(text) if clean[i]}
+
+
+def _are_truths(column: "pl.Series", numbers: NDArray[np.float64]) -> bool:
+    """Whether the numbers (m,) of a batch were booleans, or the texts true and false."""
+    kinds = polars()
+    if column.dtype == kinds.Boolean:
+        return True
+    present = numbers[~np.isnan(numbers)]
+    if column.dtype != kinds.String or not np.isin(present, list(BOOLEANS.values())).all():
+        return len(present) == 0
+    text = column.str.strip_chars().str.to_lowercase()
+    return int(text.is_in(list(BOOLEANS)).sum()) == len(present)
 
 
 def refuse_infinite(source: Source, columns: Sequence[Column]) -> None:

@@ -3,7 +3,7 @@
 Every cell is read as text, so that it is written back unchanged.
 """
 
-import codecs
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +12,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.data.tables.dialect import Stated, sniff
+from coterie.data.tables.formulas import without_formulas
+from coterie.data.tables.numerals import Numerals
+from coterie.data.tables.scan import checked, read_head
 from coterie.data.tables.table import (
     ADDED,
     Batch,
@@ -22,32 +26,54 @@ from coterie.data.tables.table import (
     polars,
     pyarrow,
 )
+from coterie.frames.table_columns import distinct
 
 if TYPE_CHECKING:
     import polars as pl
 
 BLOCK_BYTES = 1_000_000
+MANY_COLUMNS = 500  # a block has to hold many rows of a wide table too
+MAX_COLUMNS = 50_000
 TABS = (".tsv", ".tab")
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Delimited:
-    """A delimited text file with a header."""
+    """A delimited text file; how it is written is decided from its content, unless stated."""
 
     text_is_data = True
     suffixes: tuple[str, ...] = (".csv", ".txt", *TABS)
     aside: tuple[LeftOut, ...] = ()
 
     def __init__(
-        self, path: Path, name: str, *, separator: str | None = None, encoding: str = "utf-8"
+        self,
+        path: Path,
+        name: str,
+        *,
+        separator: str | None = None,
+        encoding: str | None = None,
+        decimal: str | None = None,
+        header: bool | None = None,
+        max_columns: int = MAX_COLUMNS,
     ) -> None:
         self.name = name
         self._path = path
-        self._separator = separator or _separator_of(path)
+        head = read_head(path)
+        dialect = sniff(
+            head,
+            Stated(separator, decimal, header, encoding),
+            is_whole=len(head) == path.stat().st_size,
+            usual=_separator_of(path),
+            max_columns=max_columns,
+            name=name,
+        )
+        self.dialect = checked(path, name, dialect, is_stated=encoding is not None)
+        self.numerals, self.remarks = self.dialect.numerals, self.dialect.remarks
         self._given_separator = separator
-        self._encoding = _known_encoding(encoding)
-        self._names = self._read_names()
-        self.columns = _distinct(self._names)
+        if not self.dialect.first:
+            raise SourceError(f"{name} is empty")
+        self.columns = distinct(self.dialect.names)
+        longest = sum(map(len, self.dialect.first)) + 3 * len(self.columns)
+        self._block_bytes = max(BLOCK_BYTES * max(1, len(self.columns) // MANY_COLUMNS), longest)
 
     def batches(self) -> Iterator[Batch]:
         """The rows, without blank ones at the end of the file."""
@@ -56,7 +82,7 @@ class Delimited:
         for frame, share in self._blocks():
             whole = frame if blank is None else polars().concat([blank, frame])
             filled = whole.select(polars().any_horizontal(polars().all().is_not_null()))
-            places = filled.to_series().arg_true()
+            places = np.flatnonzero(filled.to_series().to_numpy())
             n_filled = int(places[-1]) + 1 if len(places) else 0
             blank = whole[n_filled:]
             if n_filled:
@@ -66,46 +92,50 @@ class Delimited:
             raise SourceError(f"{self.name} has a header but no rows")
 
     @contextmanager
-    def writer(self, target: Path) -> Iterator[Writer]:
-        separator = self._given_separator or (
-            _separator_of(target) if target.suffix else self._separator
-        )
-        with target.open("w", encoding=self._encoding, newline="") as file:
-            yield _LineWriter(file, separator)
+    def writer(self, target: Path, *, keep_formulas: bool = False) -> Iterator[Writer]:
+        numerals = None if keep_formulas else self.numerals
+        with target.open("w", encoding=self.dialect.encoding, newline="") as file:
+            comma = self.numerals.decimal == ","
+            yield _LineWriter(file, self._separator_for(target), comma, numerals)
+
+    def _separator_for(self, target: Path) -> str:
+        """The separator of this file, unless the extension of the target asks for another."""
+        ours = self.dialect.separator
+        if self._given_separator or not target.suffix:
+            return ours
+        asked = _separator_of(target)
+        return asked if "\t" in (asked, ours) else ours
 
     def _blocks(self) -> "Iterator[tuple[pl.DataFrame, float]]":
         size = max(1, self._path.stat().st_size)
-        with self._refusing(), pyarrow().OSFile(str(self._path)) as file:
-            types = dict.fromkeys(self._names, pyarrow().string())
-            for number, batch in enumerate(self._open(file, types), start=1):
-                frame = as_frame(batch.rename_columns(list(self.columns)), self.columns)
+        with self._refusing(), pyarrow().OSFile(os.fsencode(self._path)) as file:
+            for number, batch in enumerate(self._open(file), start=1):
+                frame = as_frame(batch, self.columns)
+                if number == 1 and self.dialect.header:
+                    frame = frame[1:]
                 # The file is read far ahead, so its position would overstate the progress.
-                yield frame, min(1.0, number * BLOCK_BYTES / size)
+                yield frame, min(1.0, number * self._block_bytes / size)
 
-    def _open(self, file: Any, types: dict[str, Any]) -> Any:
+    def _open(self, file: Any) -> Any:
         csv = pyarrow().csv
+        # Numbers, because the names in the file need not be distinct; its header is a row.
+        names = [str(at) for at in range(len(self.columns))]
         return csv.open_csv(
             file,
-            # One thread: with more, errors lack the line number.
-            csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=self._encoding),
-            csv.ParseOptions(delimiter=self._separator, newlines_in_values=True),
+            csv.ReadOptions(
+                use_threads=False,  # with more threads, errors lack the line number
+                block_size=self._block_bytes,
+                encoding=self.dialect.encoding.removesuffix("-sig"),
+                column_names=names,
+            ),
+            csv.ParseOptions(delimiter=self.dialect.separator, newlines_in_values=True),
             csv.ConvertOptions(
-                column_types=types,
+                column_types=dict.fromkeys(names, pyarrow().string()),
                 null_values=[""],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
             ),
         )
-
-    def _read_names(self) -> list[str]:
-        with self._path.open("rb") as start:
-            if start.read(2) in UTF_16 and self._encoding == "utf-8":
-                raise SourceError(f"{self.name} is UTF-16 text; use --encoding utf-16")
-        with self._refusing():
-            names: list[str] = self._open(pyarrow().OSFile(str(self._path)), {}).schema.names
-        if all(_is_number(name) for name in names):
-            raise SourceError(f"{self.name} has no header; its first row must name the columns")
-        return names
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -116,30 +146,41 @@ class Delimited:
             raise SourceError(self._misread(str(error))) from None
         except pyarrow().ArrowInvalid as error:
             reason = str(error).splitlines()[0].removeprefix("CSV parse error: ")
-            if "Empty CSV" in reason:
-                raise SourceError(f"{self.name} is empty") from None
             if "invalid UTF8" in reason:
                 raise SourceError(self._misread(reason)) from None
+            if "straddling" in reason:
+                reason = f"a row is longer than {self._block_bytes:,} bytes"
             raise SourceError(f"{self.name} cannot be read as a table: {reason}") from error
 
     def _misread(self, reason: str) -> str:
-        if self._encoding == "utf-8":
+        if self.dialect.encoding == "utf-8":
             return f"{self.name} is not UTF-8 text; set its encoding, as in --encoding latin-1"
-        return f"{self.name} is not {self._encoding} text: {reason}"
+        return f"{self.name} is not {self.dialect.encoding} text: {reason}"
 
 
 class _LineWriter:
-    def __init__(self, file: IO[str], separator: str) -> None:
+    """Writes lines; with numerals, text that is none of them and looks like a formula is marked."""
+
+    def __init__(
+        self, file: IO[str], separator: str, decimal_comma: bool, numerals: Numerals | None
+    ) -> None:
         self._file, self._separator, self._is_first = file, separator, True
+        self._decimal_comma, self._numerals = decimal_comma, numerals
 
     def write(
         self, batch: Batch, labels: NDArray[np.intp], confidence: NDArray[np.float64]
     ) -> None:
         series = polars().Series
-        frame = batch.frame.with_columns(series(ADDED[0], labels), series(ADDED[1], confidence))
+        frame = batch.frame
+        if self._numerals is not None:
+            frame = without_formulas(frame, self._numerals)
+        frame = frame.with_columns(series(ADDED[0], labels), series(ADDED[1], confidence))
         self._file.write(
             frame.write_csv(
-                separator=self._separator, float_precision=6, include_header=self._is_first
+                separator=self._separator,
+                float_precision=6,
+                include_header=self._is_first,
+                decimal_comma=self._decimal_comma,
             )
         )
         self._is_first = False
@@ -147,30 +188,3 @@ class _LineWriter:
 
 def _separator_of(path: Path) -> str:
     return "\t" if path.suffix.lower() in TABS else ","
-
-
-def _known_encoding(name: str) -> str:
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        raise SourceError(f"unknown encoding {name!r}; try utf-8, latin-1 or utf-16") from None
-
-
-def _distinct(names: list[str]) -> tuple[str, ...]:
-    """The names, with a number appended to duplicates."""
-    found: list[str] = []
-    for name in names:
-        number, candidate = 1, name
-        while candidate in found:
-            number += 1
-            candidate = f"{name}_{number}"
-        found.append(candidate)
-    return tuple(found)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -6,28 +6,19 @@ are found. Missing values are counted in the whole file.
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from coterie.data.tables.columns import Column
 from coterie.data.tables.table import Filled, Table
-from coterie.frames.table_encoding import FILLED, Numbers, Remarks
+from coterie.frames.column_parts import FILLED, Numbers, Remarks
+from coterie.frames.encoded_table import TableEncoding
 
 
-def fit_fillings(columns: Sequence[Column], values: NDArray[np.float64]) -> tuple[Filled, ...]:
-    """The medians that fill the columns, from their values (m, d) in memory."""
+def fit_fillings(columns: Sequence[Column], encoding: TableEncoding) -> tuple[Filled, ...]:
+    """The medians that fill the columns, one for each part of their encoding."""
     return tuple(
-        Filled(column.name, column.gaps, Numbers.of(seen).median)
-        for column, seen in zip(columns, values.T, strict=True)
-        if column.gaps
+        Filled(column.name, column.gaps, part.median)
+        for column, part in zip(columns, encoding.parts, strict=True)
+        if column.gaps and isinstance(part, Numbers)
     )
-
-
-def fill_gaps(values: NDArray[np.float64], names: Sequence[str], filled: Sequence[Filled]) -> None:
-    """Fill missing values of (m, d) columns with these names, in place to save memory."""
-    for each in filled:
-        column = values[:, names.index(each.name)]
-        column[:] = Numbers(each.median).fill(column)
 
 
 def filled_notes(table: Table) -> tuple[str, ...]:

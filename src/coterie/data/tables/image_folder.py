@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.data.images import column_names, read_images
+from coterie.data.tables.formulas import without_formulas
+from coterie.data.tables.numerals import POINT
 from coterie.data.tables.table import ADDED, TEXT, Batch, LeftOut, Writer, polars
 
 FILE, FOLDER = "file", "folder"
@@ -23,6 +25,7 @@ class ImageFolder:
     """
 
     text_is_data = False
+    is_array = True
     suffixes: tuple[str, ...] = (".csv",)
     aside: tuple[LeftOut, ...] = (
         LeftOut(FILE, f"{TEXT}, names the images"),
@@ -68,5 +71,5 @@ class _NameWriter:
         self, batch: Batch, labels: NDArray[np.intp], confidence: NDArray[np.float64]
     ) -> None:
         columns = dict(zip((FILE, *ADDED), (batch.native, labels, confidence), strict=True))
-        frame = polars().DataFrame(columns)
+        frame = without_formulas(polars().DataFrame(columns), POINT)
         self._file.write(frame.write_csv(float_precision=6, include_header=False))

@@ -1,19 +1,33 @@
-"""One pass over a file: its numeric columns, and a sample of the rows of a long file."""
+"""One pass over a file: its columns as numbers, and a sample of the rows of a long file."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.data.tables.columns import Choice, Chosen, Column, refuse_infinite, refuse_no_numbers
-from coterie.data.tables.gaps import fill_gaps, filled_notes, fit_fillings
+from coterie.data.tables.columns import (
+    Choice,
+    Chosen,
+    Column,
+    columns_of,
+    form_notes,
+    read_batch,
+    refuse_infinite,
+    refuse_no_numbers,
+)
+from coterie.data.tables.gaps import filled_notes, fit_fillings
 from coterie.data.tables.table import LeftOut, Source, SourceError, Table
+from coterie.frames.column_parts import NO_CATEGORY, Numbers, Remarks
+from coterie.frames.column_roles import IDENTIFIES
+from coterie.frames.encoded_table import TableEncoding
+from coterie.frames.table_columns import FrameColumn
+from coterie.frames.table_encoding import MANY, ColumnChoice, NoUsableColumnError, fit_columns
 
-# Clusters are found on at most 10,000 rows, so a larger sample would change nothing.
+# Clusters are found on at most 10,000 of these, so more of them would change nothing.
 MAX_ROWS = 100_000
 MAX_CELLS = 50_000_000  # 400 MB of numbers
+TAKEN_FOR_IDS = "columns that identify the rows are left out, unless --columns names them"
 
 Progress = Callable[[float], None]  # receives the share that is done
 
@@ -26,23 +40,28 @@ def read_table(
     seed: int = 0,
     progress: Progress = lambda share: None,
 ) -> Table:
-    """Read the numeric columns, and all rows or a uniform sample of max_rows of them.
+    """Read the columns as numbers, and all rows or a uniform sample of max_rows of them.
 
-    Booleans count as one and zero, as for the estimators. Columns with other text, columns without
-    values, and unnamed row numbers are dropped. Missing values are filled with the median of the
-    rows in memory, see `gaps.py`; infinite values in a numeric column are an error.
+    What becomes of a column is decided as for data frames, see `frames/table_encoding.py`: booleans
+    are one and zero, missing values are filled with the median of the rows in memory, identifiers
+    and constants are dropped. Text becomes categories or, unless the choice says so, is dropped.
+    Infinite values in a numeric column are an error.
     """
     chosen = (choice or Choice()).of(source)
-    columns = [Column(name, text_is_data=source.text_is_data) for name in chosen.tried]
-    capacity = max_rows or max(1, min(MAX_ROWS, MAX_CELLS // len(columns)))
-    reservoir = Reservoir(capacity, len(columns), np.random.default_rng(seed))
-    for frame, _, share in source.batches():
-        start = reservoir.seen
-        reservoir.add(
-            np.column_stack([column.read(frame[column.name], start) for column in columns])
-        )
-        progress(share)
-    return _settled(source, chosen, columns, reservoir)
+    encode = frozenset(chosen.tried if chosen.encode else chosen.categorical)
+    text: set[str] = set()
+    while True:
+        columns = columns_of(source, chosen.tried, encode=encode, as_text=text)
+        capacity = max_rows or max(1, min(MAX_ROWS, MAX_CELLS // len(columns)))
+        reservoir = Reservoir(capacity, len(columns), np.random.default_rng(seed))
+        for frame, _, share in source.batches():
+            start = reservoir.seen
+            reservoir.add(read_batch(columns, frame, start))
+            progress(share)
+        # Columns that began as numbers and turned out to be text: read once more, as text.
+        if not (late := {column.name for column in columns if column.became_text}):
+            return _settled(source, chosen, columns, reservoir)
+        text |= late
 
 
 class Reservoir:
@@ -117,23 +136,96 @@ def _settled(source: Source, chosen: Chosen, columns: list[Column], reservoir: R
     """The table after the pass: unusable columns dropped, missing values filled."""
     rows, values = reservoir.drawn()
     unusable = _unusable(columns, values)
-    if chosen.insisted and unusable:
-        _refuse_wanted(source, unusable[0])
-    left_out = _in_order(source, chosen.reasons, unusable)
-    reasons = dict(left_out)
-    kept = [at for at, column in enumerate(columns) if column.name not in reasons]
-    used = [columns[at] for at in kept]
-    if not used:
+    for left in unusable:
+        if chosen.insisted or left.name in chosen.categorical:
+            raise SourceError(f"{source.name}: column {left.name!r} has {left.reason}")
+    dropped = dict(unusable)
+    kept = [at for at, column in enumerate(columns) if column.name not in dropped]
+    readable = [columns[at] for at in kept]
+    refuse_infinite(source, readable)
+    framed = [columns[at].framed(values[:, at]) for at in kept]
+    encoding, unused = _fit_encoding(source, chosen, readable, framed, unusable)
+    left_out = _in_order(source, chosen.reasons, [*unusable, *unused])
+    if not encoding.names:
         refuse_no_numbers(source, left_out)
-    refuse_infinite(source, used)
-    if len(kept) < len(columns):
-        values = np.ascontiguousarray(values[:, kept])
-    names = tuple(column.name for column in used)
-    filled = fit_fillings(used, values)
-    fill_gaps(values, names, filled)
-    table = Table(names, values, reservoir.seen, rows, left_out, filled)
-    counting = _counting(used, reservoir.seen, chosen.insisted)
-    return replace(table, notes=(*filled_notes(table), *counting))
+    encoded = frozenset(encoding.columns)
+    used = [column for column in readable if column.name in encoded]
+    places = [at for at in kept if columns[at].name in encoded]
+    filled = fit_fillings(used, encoding)
+    values = _encoded(values, places, used, encoding)
+    encoding = replace(encoding, left_out=left_out)
+    table = Table(
+        encoding.names, values, reservoir.seen, rows, encoding, left_out=left_out, filled=filled
+    )
+    notes = (*getattr(source, "remarks", ()), *form_notes(used), *_notes(table, used, unused))
+    return replace(table, notes=notes)
+
+
+def _fit_encoding(
+    source: Source,
+    chosen: Chosen,
+    columns: Sequence[Column],
+    framed: Sequence[FrameColumn],
+    unusable: Sequence[LeftOut],
+) -> tuple[TableEncoding, list[LeftOut]]:
+    """The encoding of the columns that are clustered by, and the others with the reasons."""
+    try:
+        encoding = fit_columns(
+            framed,
+            ColumnChoice(categorical=chosen.categorical),
+            as_given=getattr(source, "is_array", False),
+            asked=chosen.insisted,
+        )
+    except NoUsableColumnError as error:
+        nothing = TableEncoding((), (), (), np.empty(0, dtype=np.intp))
+        return nothing, _with_text(error.left_out, columns)
+    except ValueError as error:
+        raise SourceError(f"{source.name}: {error}") from error
+    return encoding.without_dropped(), _with_text(encoding.left_out, columns)
+
+
+def _with_text(left_out: Sequence[LeftOut], columns: Sequence[Column]) -> list[LeftOut]:
+    """The reasons, with the first text and its place where a column has too many of them."""
+    text = {column.name: column.text for column in columns if column.text is not None}
+    return [
+        LeftOut(name, f"{text[name]}, {reason}") if name in text and MANY in reason else left
+        for left in left_out
+        for name, reason in [left]
+    ]
+
+
+def _encoded(
+    values: NDArray[np.float64],
+    places: list[int],
+    used: Sequence[Column],
+    encoding: TableEncoding,
+) -> NDArray[np.float64]:
+    """The columns at these places of (m, D) as numbers: (m, d)."""
+    if all(isinstance(part, Numbers) for part in encoding.parts) and not any(
+        column.text is not None for column in used
+    ):
+        if len(places) < values.shape[1]:
+            values = np.ascontiguousarray(values[:, places])
+        for at, part in enumerate(encoding.parts):  # in place, to save memory
+            if isinstance(part, Numbers) and used[at].gaps:
+                values[:, at] = part.fill(values[:, at])
+        return values
+    columns = (column.framed(values[:, at]) for column, at in zip(used, places, strict=True))
+    return np.asarray(encoding.encode(columns).table, dtype=np.float64)
+
+
+def _notes(table: Table, used: Sequence[Column], unused: Sequence[LeftOut]) -> tuple[str, ...]:
+    remarks, categories = Remarks(), table.encoding.categories
+    for column in used:
+        levels = categories.get(column.name)
+        if levels is not None:
+            remarks.add("columns encoded as categories", column.name, f"{len(levels)} of them")
+            if column.gaps:
+                remarks.count(NO_CATEGORY, column.name, column.gaps)
+    for name, reason in unused:
+        if reason.startswith(IDENTIFIES):
+            remarks.add(TAKEN_FOR_IDS, name, reason.removeprefix(IDENTIFIES).lstrip(":, "))
+    return (*remarks.sentences(), *filled_notes(table))
 
 
 def _unusable(columns: list[Column], values: NDArray[np.float64]) -> list[LeftOut]:
@@ -144,20 +236,3 @@ def _unusable(columns: list[Column], values: NDArray[np.float64]) -> list[LeftOu
         for column, none in zip(columns, not_drawn, strict=True)
     ]
     return [left for left in verdicts if left is not None]
-
-
-def _refuse_wanted(source: Source, left: LeftOut) -> NoReturn:
-    hint = "; only numeric columns of files are clustered, data frames may have categories"
-    raise SourceError(
-        f"{source.name}: column {left.name!r} has {left.reason}{hint if left.is_text else ''}"
-    )
-
-
-def _counting(used: list[Column], n_rows: int, insisted: bool) -> tuple[str, ...]:
-    if insisted or n_rows < 3:
-        return ()
-    return tuple(
-        f"column {column.name!r} looks like a row number; if it is, use --id {column.name!r}"
-        for column in used
-        if column.counts_rows and len(used) > 1
-    )

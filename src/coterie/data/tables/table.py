@@ -10,27 +10,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.frames.column_roles import TEXT, LeftOut
+from coterie.frames.encoded_table import EncodedTable, TableEncoding
+
 if TYPE_CHECKING:
     import polars as pl
 
 ADDED = ("cluster", "confidence")
-TEXT = "text"
 
 
 class SourceError(ValueError):
     """A file that cannot be read as a table of finite numbers."""
 
 
-class LeftOut(NamedTuple):
-    """A dropped column and the reason."""
-
-    name: str
-    reason: str
-
-    @property
-    def is_text(self) -> bool:
-        """Whether it was dropped because it is text."""
-        return self.reason.startswith(TEXT)
+__all__ = [
+    "ADDED",
+    "TEXT",
+    "Batch",
+    "Filled",
+    "LeftOut",
+    "Source",
+    "SourceError",
+    "Table",
+    "Writer",
+    "as_frame",
+    "polars",
+    "pyarrow",
+]
 
 
 class Filled(NamedTuple):
@@ -84,17 +90,18 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """The numeric columns of a file: values (m, d) float64, names of the d columns.
+    """The columns of a file as numbers: values (m, d) float64, names of the d columns.
 
     n_rows: number of rows in the file; rows: the row numbers (m,) of the values, in their order,
-    all unless the file is sampled; filled: columns whose missing values were filled;
-    notes: messages to the user.
+    all unless the file is sampled; encoding: how the columns that are clustered by became numbers;
+    filled: columns whose missing values were filled; notes: messages to the user.
     """
 
     names: tuple[str, ...]
     values: NDArray[np.float64]
     n_rows: int
     rows: NDArray[np.intp]
+    encoding: TableEncoding
     left_out: tuple[LeftOut, ...] = ()
     filled: tuple[Filled, ...] = ()
     notes: tuple[str, ...] = ()
@@ -103,6 +110,16 @@ class Table:
     def is_sample(self) -> bool:
         """Whether the values are a sample of the file."""
         return len(self.values) < self.n_rows
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the file that are clustered by."""
+        return self.encoding.columns
+
+    @property
+    def encoded(self) -> EncodedTable:
+        """The values as an estimator takes them."""
+        return EncodedTable(self.values, self.encoding)
 
 
 def polars() -> ModuleType:
@@ -114,6 +131,15 @@ def polars() -> ModuleType:
             "reading tables needs polars: pip install 'coterie[io]'", name="polars"
         ) from error
     return polars
+
+
+def polars_errors() -> tuple[type[BaseException], ...]:
+    """What polars raises for data that it cannot take: errors, and panics of its engine.
+
+    A panic is no `Exception`, so that a handler of errors would let it pass.
+    """
+    errors = polars().exceptions
+    return (errors.PolarsError, errors.PanicException)
 
 
 def pyarrow() -> ModuleType:
@@ -128,6 +154,28 @@ def pyarrow() -> ModuleType:
             "reading tables needs pyarrow: pip install 'coterie[io]'", name="pyarrow"
         ) from error
     return pyarrow
+
+
+def fastexcel() -> ModuleType:
+    """fastexcel, or an error that names the extra to install."""
+    try:
+        import fastexcel
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "reading Excel files needs fastexcel: pip install 'coterie[excel]'", name="fastexcel"
+        ) from error
+    return fastexcel
+
+
+def xlsxwriter() -> ModuleType:
+    """xlsxwriter, or an error that names the extra to install."""
+    try:
+        import xlsxwriter
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "writing Excel files needs xlsxwriter: pip install 'coterie[excel]'", name="xlsxwriter"
+        ) from error
+    return xlsxwriter
 
 
 def as_frame(batch: Any, columns: tuple[str, ...]) -> "pl.DataFrame":
