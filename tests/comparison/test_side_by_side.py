@@ -69,3 +69,22 @@ def test_progress_is_told():
     shares = []
     compare(POINTS, [method("a", ONE), method("b", OTHER)], progress=shares.append)
     assert shares == [0.5, 1.0]
+
+
+def test_what_is_done_once_is_not_timed(monkeypatch):
+    """A clock that the work itself moves: the first call takes long, in a process as in a test."""
+    now = [0.0]
+    monkeypatch.setattr(side_by_side.time, "perf_counter", lambda: now[0])
+    loaded, shown = [], []
+
+    def cluster(points):
+        now[0] += 0.25 if loaded else 100.0
+        loaded.append(True)
+        shown.append(len(points))
+        return Answer(np.zeros(len(points), dtype=int))
+
+    points = np.random.default_rng(0).normal(size=(500, 2))
+    first, second = compare(points, [Method(name, "", cluster) for name in "ab"]).rows
+    assert (first.seconds, second.seconds) == (0.25, 0.25)
+    assert shown[1::2] == [500, 500]
+    assert max(shown[::2]) <= side_by_side.WARM_UP_POINTS

@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -98,3 +101,21 @@ def test_constants_may_have_gaps():
     assert is_constant(numbers([1, np.nan, 1]))
     assert not is_constant(numbers([1, np.nan, 2]))
     assert not is_constant(numbers([np.nan, np.nan]))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["real_tables.npz", "clustering_suite.npz"])
+def test_no_measurement_of_real_tables_is_taken_for_an_identifier(name):
+    folder = os.environ.get("COTERIE_DATA")
+    if folder is None:
+        pytest.skip("COTERIE_DATA does not name a folder with the real data sets")
+    n_whole = 0
+    with np.load(Path(folder) / name) as tables:
+        for key in tables.files:
+            table = tables[key]
+            if table.ndim != 2 or table.dtype.kind not in "iuf":
+                continue
+            for values in table.T.astype(np.float64):
+                n_whole += bool((values == np.rint(values)).all())
+                assert identifies(numbers(values)) is None, key
+    assert n_whole > 90

@@ -84,7 +84,6 @@ def compare(
     """
     with refusing(), stages() as begin:
         import numpy as np
-        import torch
 
         from coterie.comparison.methods import amortized
         from coterie.comparison.peers import peers, standardised
@@ -97,8 +96,7 @@ def compare(
 
         names = weights or [DEFAULT]
         for name in names:
-            open_model(name)  # fail early for unknown models,
-            open_model(name, dtype=torch.float64)  # and do not time the loading
+            open_model(name)  # fail early for unknown models
         truth = None
         with opened(
             file,

@@ -200,7 +200,6 @@ class AmortizedClusterer(
         `k_probabilities_[k]` is the probability of k clusters. Entry 0 is zero; counts above K have
         zero probability.
         """
-        check_is_fitted(self)
         record = self._fit_record("k_probabilities_")
         if self._k_probabilities is None:
             self._k_probabilities = k_probabilities(record)
