@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from coterie.data.tables.labelled import Sizes
     from coterie.data.tables.table import Table
     from coterie.estimators.amortized import AmortizedClusterer
+    from coterie.inference.result import Clustering
 
 BAR = 20
+SHOWN = 0.005  # smaller probabilities of a number of clusters are left out
 
 
 def summary(
@@ -48,8 +50,24 @@ def summary(
             )
         ],
         "noise": sizes.noise,
+        **_belief(model.clustering_),
         "mean_log_likelihood": model.clustering_.log_likelihood,
         "notes": list(notes),
+    }
+
+
+def _belief(clustering: "Clustering") -> dict[str, Any]:
+    """What a judge expects of the result; nulls where none has chosen it."""
+    belief = clustering.k_probabilities
+    if belief is None:
+        return {"expected_agreement": None, "k_probabilities": None, "runner_up": None}
+    from coterie.inference.belief import nearly_as_probable
+
+    shown = [(k, round(float(p), 4)) for k, p in enumerate(belief) if p >= SHOWN]
+    return {
+        "expected_agreement": clustering.expected_agreement,
+        "k_probabilities": {str(k): p for k, p in sorted(shown, key=lambda each: -each[1])},
+        "runner_up": nearly_as_probable(belief, clustering.n_clusters),
     }
 
 
@@ -76,6 +94,14 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
     if result["mean_log_likelihood"] is not None:
         say(f"[dim]fit      [/] mean log-likelihood {result['mean_log_likelihood']:.3f} per row")
     console.print(cluster_table(result["clusters"], rows))
+    if (expected := result["expected_agreement"]) is not None:
+        numbers = list(result["k_probabilities"].items())[:3]
+        believed = ", ".join(f"{k} ({p:.0%})" for k, p in numbers)
+        say(f"[dim]belief   [/] number of clusters {believed}")
+        say(f"[dim]expected [/] agreement with the true clusters {expected:.2f} (ARI)")
+    if (other := result["runner_up"]) is not None:
+        clusters = "cluster is" if other == 1 else "clusters are"
+        say(f"[yellow]note     [/] {other} {clusters} nearly as probable: --n-clusters {other}")
     if noise := result["noise"]:
         outliers = "outlier" if noise == 1 else "outliers"
         say(f"[dim]noise    [/] {noise:,} {outliers}, {noise / rows:.1%}: cluster -1")

@@ -185,6 +185,12 @@ class AmortizedClusterer(
         rows = table[sample.rows]
         self._range = (rows.min(0), rows.max(0))
         self.clustering_ = replace(outcome.clustering, warnings=notes)
+        if outcome.verdict is not None:
+            self.clustering_ = replace(
+                self.clustering_,
+                expected_agreement=self.expected_agreement_,
+                k_probabilities=self.k_probabilities_,
+            )
         self.trace_ = outcome.clustering.steps
         self.labels_ = outcome.clustering.labels
         self.probabilities_ = outcome.clustering.probabilities

@@ -33,7 +33,9 @@ class Clustering:
     to 1; log_likelihood: the mean per point of the context, in the columns that the network reads,
     if the system has a density, before constraints dissolve, merge or divide clusters; steps: the
     steps of the loop; warnings: reasons to treat the result with caution; context_size: on how many
-    of the points the clusters were found, all of them unless there are many or some are noise.
+    of the points the clusters were found, all of them unless there are many or some are noise;
+    expected_agreement: the adjusted Rand index with the truth that a judge expects, and
+    k_probabilities (K + 1,): its belief in each number of clusters, where a judge has chosen.
     """
 
     labels: NDArray[np.intp]
@@ -42,6 +44,8 @@ class Clustering:
     steps: tuple[Step, ...]
     warnings: tuple[str, ...] = ()
     context_size: int | None = None
+    expected_agreement: float | None = None
+    k_probabilities: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return (
