@@ -282,6 +282,7 @@ def test_a_defect_of_ours_is_not_hidden(run, table, monkeypatch):
     [
         [],
         ["cluster"],
+        ["predict"],
         ["compare"],
         ["train"],
         ["models"],

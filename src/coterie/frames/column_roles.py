@@ -9,6 +9,7 @@ A column of whole numbers identifies the rows if
   are spread so widely that most or all of them differ by chance, so they stay.
 """
 
+import itertools
 import re
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ POSSIBLE_NAMES = (
     *("productid", "itemid", "personid", "patientid", "sampleid", "subjectid", "accountid"),
 )
 CHANCE = 1e-3  # numbers that differ by a smaller chance were made to differ
-FIRST_ROWS = 10_000  # most columns repeat a number among these
+FIRST_ROWS = (100, 10_000, 100_000)  # most columns repeat a number among these
 LARGEST = 2.0**53  # whole numbers beyond are not exact
 # Years first or last, with or without a time of day; a time of day; a month.
 DATE = re.compile(
@@ -66,7 +67,7 @@ def identifies(column: FrameColumn) -> str | None:
     words = _words(column.name)
     if words and words[-1] in SURE_NAMES:
         return f"{IDENTIFIES}, by its name"
-    if _repeats(values[:FIRST_ROWS]) or _repeats(values):
+    if _repeats(values):
         return None
     if column.name in NAMELESS and _counts(values):
         return f"{IDENTIFIES}: row numbers without a name"
@@ -118,7 +119,10 @@ def _is_whole(values: NDArray) -> bool:
 
 
 def _repeats(values: NDArray) -> bool:
-    return len(np.unique(values)) < len(values)
+    """Whether a number occurs twice; for most columns, the first rows tell."""
+    some = (values[:size] for size in FIRST_ROWS if size < len(values))
+    parts = itertools.chain(some, [values])  # sorted one by one, as long as none occurs
+    return any(bool((np.diff(np.sort(part)) == 0).any()) for part in parts)
 
 
 def _counts(values: NDArray) -> bool:

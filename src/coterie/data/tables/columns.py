@@ -310,7 +310,7 @@ def _are_truths(column: "pl.Series", numbers: NDArray[np.float64]) -> bool:
     if column.dtype == kinds.Boolean:
         return True
     present = numbers[~np.isnan(numbers)]
-    if column.dtype != kinds.String or not np.isin(present, list(BOOLEANS.values())).all():
+    if column.dtype != kinds.String or not ((present == 0) | (present == 1)).all():
         return len(present) == 0
     text = column.str.strip_chars().str.to_lowercase()
     return int(text.is_in(list(BOOLEANS)).sum()) == len(present)
