@@ -14,8 +14,8 @@ from coterie.metrics import ari
 from coterie.training.presets import preset
 
 
-def labels_of(points, weights="amcp-universal"):
-    return coterie.AMCP(weights, random_state=0).fit(points).labels_
+def labels_of(points, weights="amcp-universal", ending="auto"):
+    return coterie.AMCP(weights, ending=ending, random_state=0).fit(points).labels_
 
 
 @cache
@@ -165,7 +165,10 @@ def test_the_model_for_tables_is_better_on_overlapping_clusters_in_many_columns(
     for points, labels, mask in zip(batch.points, batch.labels, batch.mask, strict=True):
         known = labels[mask] >= 0
         before, after = (
-            ari(labels[mask][known], labels_of(points[mask].numpy(), name)[known])
+            ari(
+                labels[mask][known],
+                labels_of(points[mask].numpy(), name, ending="network")[known],
+            )
             for name in ("amcp-universal", "amcp-universal-tables")
         )
         gains.append(after - before)

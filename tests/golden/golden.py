@@ -28,15 +28,16 @@ AMCP_ENDINGS: dict[str, dict[str, Any]] = {
 DAC_ENDINGS = {
     name: AMCP_ENDINGS[name] for name in ("consolidated", "traced", "reestimated", "network")
 }
+UNIVERSAL_ENDINGS = {name: AMCP_ENDINGS[name] for name in ("network", "first-look")}
 ENDINGS = {
     "amcp-mog2d": AMCP_ENDINGS,
     "amcp-mog2d-wide": AMCP_ENDINGS,
     "dac-mog2d": DAC_ENDINGS,
     # Without a density nothing is consolidated or re-estimated: the network has the last word.
     "amcp-warped2d": {"network": {}, "first-look": {"second_look": False}},
-    "amcp-universal": {"network": {}, "first-look": {"second_look": False}},
-    "amcp-universal-small": {"network": {}, "first-look": {"second_look": False}},
-    "amcp-universal-tables": {"network": {}, "first-look": {"second_look": False}},
+    "amcp-universal": UNIVERSAL_ENDINGS | {"judged": {"ending": "judge"}},
+    "amcp-universal-small": UNIVERSAL_ENDINGS,
+    "amcp-universal-tables": UNIVERSAL_ENDINGS,
 }
 
 

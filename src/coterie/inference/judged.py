@@ -23,6 +23,7 @@ from coterie.inference.endings import Context, Ended, answer_of, with_noise
 from coterie.inference.proposal import Proposal, propose
 from coterie.inference.rules.partition import PartitionRule
 from coterie.inference.rules.protocol import Rule
+from coterie.judge.agreement import agreements, members_of
 from coterie.judge.candidates import GIVEN_KS, VIEWS, Reading, candidates_of
 from coterie.judge.store import Judge
 from coterie.judge.verdict import judge_candidates
@@ -32,6 +33,9 @@ from coterie.systems.protocol import Sequential
 NARROW = 3  # columns: the network was trained to see what so few show, and most views are one
 JUDGED_ROWS = 1_000
 FEWEST_ROWS = 40  # with fewer there is nothing to judge by
+# Networks that are so sure of several clusters, and agree so well about them, need no judge.
+SURE = 0.95
+ALIKE = 0.9
 MOST_GIVEN = 24  # numbers of clusters of a range that are all tried
 
 
@@ -73,7 +77,11 @@ class JudgedEnding:
         kept = [each for each in found if _fits(each.k, constraints)]
         if not kept:
             return with_noise(Ended(own.rule), context, constraints)
-        verdict = judge_candidates(self.judge, units, views[0].points, kept)
+        # The first candidate is the first reading, unless its number of clusters is not allowed.
+        stands = _is_settled(readings) and _fits(int(readings[0].labels.max()) + 1, constraints)
+        verdict = judge_candidates(
+            self.judge, units, views[0].points, kept, chosen=0 if stands else None
+        )
         chosen = kept[verdict.chosen].labels
         for read, reading in zip(reads, readings, strict=True):
             if np.array_equal(_by_appearance(reading.labels), chosen):
@@ -104,6 +112,14 @@ def expected_agreement(
     views = make_views(units, width, VIEWS)
     found = candidates_of(views, [Reading(_numbered(labels), sure)])
     return judge_candidates(judge, units, views[0].points, found, chosen=0).expected_agreement
+
+
+def _is_settled(readings: Sequence[Reading]) -> bool:
+    """Whether the networks are sure of several clusters, the same ones."""
+    if readings[0].sure < SURE or not readings[0].labels.any():
+        return False
+    labels = np.stack([reading.labels for reading in readings])
+    return bool(agreements(*members_of(labels))[0].min() >= ALIKE)
 
 
 def _allowed(constraints: Constraints, n_rows: int) -> Sequence[int]:

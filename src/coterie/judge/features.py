@@ -21,6 +21,7 @@ Owner = NDArray[np.intp]
 
 ARMS = ("net", "second", "full", "refined", "merged", "diag", "kmeans", "graph")
 MOST_ROWS = 600  # of a set are looked at
+LEAST = np.exp(-50)
 
 
 class Evidence(NamedTuple):
@@ -85,7 +86,7 @@ def _about_set(units: Array, n_all: int, k: NDArray[np.intp]) -> dict[str, Array
         "log axes above noise": np.log1p(axes_above_noise(units)),
         "share of first axis": share[0],
         "few values": few.mean(),
-        "kurtosis": np.log(np.median(kurtosis)),
+        "kurtosis": np.log(max(float(np.median(kurtosis)), LEAST)),  # 0: constant columns
         "skewness": np.median(np.abs((units**3).mean(0))),
         "log median k": np.log(np.median(k)),
         "share of ones": (k == 1).mean(),

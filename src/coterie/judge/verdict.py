@@ -43,18 +43,16 @@ def judge_candidates(
     """The verdict on candidates for standardised columns (n, d) and their axes (n, m).
 
     The first candidate is a network's own answer. chosen: the candidate that stands whatever the
-    judge prefers, so that only the expectation is its own.
+    judge prefers: its number of clusters is then as probable as that of the best one.
     """
     evidence = weigh(units, turned, candidates)
     scores = judge.scores(evidence)
     if chosen is None:
         chosen = int(scores.argmax())
-    return Verdict(
-        chosen,
-        scores,
-        judge.calibrated(scores[chosen]),
-        belief_in_k(scores, evidence.k, judge.temperature),
-    )
+    expected = judge.calibrated(scores[chosen])
+    scores[chosen] = scores.max()
+    belief = belief_in_k(scores, evidence.k, judge.temperature)
+    return Verdict(chosen, scores, expected, belief)
 
 
 def belief_in_k(scores: Array, k: NDArray[np.intp], temperature: float) -> Array:
