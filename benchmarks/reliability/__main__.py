@@ -17,7 +17,7 @@ def main() -> None:
     parser.add_argument("--attempts", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    sys.path.insert(0, str(HERE.parent))
+    sys.path[0] = str(HERE.parent)  # not this folder, whose requests.py is not the known package
     campaign = importlib.import_module(f"reliability.{given.name}").campaign
     print(json.dumps(campaign(given.attempts, given.seed)))
 

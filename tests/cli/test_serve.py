@@ -35,7 +35,8 @@ def asked(monkeypatch):
     monkeypatch.setattr(uvicorn, "Server", Stand)
     monkeypatch.setattr("coterie.playground.pool.prepare", lambda: None)
     monkeypatch.setattr(
-        "coterie.playground.app.make_app", lambda limits: seen.update(limits=limits)
+        "coterie.playground.app.make_app",
+        lambda limits, names: seen.update(limits=limits, names=names),
     )
     return seen
 
@@ -49,6 +50,16 @@ def test_only_this_machine_may_come_unless_told_otherwise(asked):
     result = run("--port", "0", "--host", "0.0.0.0")
     assert asked["address"][0] == "0.0.0.0"
     assert "anyone" in result.stderr
+
+
+def test_names_beside_those_of_the_machine_are_allowed_one_by_one(asked):
+    assert run("--port", "0").exit_code == 0
+    assert asked["names"].has("localhost")
+    assert not asked["names"].has("my.example")
+    assert run("--port", "0", "--allow-host", "my.example", "--allow-host", "b").exit_code == 0
+    assert asked["names"].has("my.example")
+    assert asked["names"].has("b")
+    assert not asked["names"].has("evil.example")
 
 
 def test_ctrl_c_is_how_it_ends(asked, monkeypatch):

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 import httpx
 import pytest
 import uvicorn
+from visitor import Visitor
 
 from coterie.playground.app import make_app
+from coterie.playground.serving import make_config
 from coterie.playground.settings import Settings
 
 
@@ -20,11 +22,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @contextmanager
-def serving(settings: Settings) -> Iterator[str]:
+def _serving(settings: Settings, header_seconds: float = 10.0) -> Iterator[str]:
     """The address of a server that runs as a visitor meets it."""
     listener = socket.socket(proto=socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(make_app(settings), log_level="warning", timeout_graceful_shutdown=1)
+    config = make_config(make_app(settings), header_seconds=header_seconds, shutdown_seconds=1)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
@@ -40,9 +42,15 @@ def serving(settings: Settings) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def serving():
+    """Starts a server with limits of its own."""
+    return _serving
+
+
+@pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     """A server with room for two and patience for a busy machine."""
-    with serving(Settings(workers=2, seconds=30)) as where:
+    with _serving(Settings(workers=2, seconds=30)) as where:
         yield where
 
 
@@ -56,15 +64,37 @@ def client(address: str) -> Iterator[httpx.Client]:
 def strict() -> Iterator[httpx.Client]:
     """A server that allows next to nothing."""
     limits = Settings(
-        max_points=50, max_columns=3, max_bytes=20_000, seconds=1.5, workers=1, waiting=0
+        max_points=50, max_columns=3, max_bytes=20_000, seconds=4, workers=1, waiting=0
     )
-    with serving(limits) as where, httpx.Client(base_url=where, timeout=60) as client:
+    with _serving(limits) as where, httpx.Client(base_url=where, timeout=60) as client:
         yield client
 
 
 @pytest.fixture
 def hasty() -> Iterator[httpx.Client]:
     """A server that gives no method enough time."""
-    limits = Settings(seconds=0.01, workers=1)
-    with serving(limits) as where, httpx.Client(base_url=where, timeout=60) as client:
+    limits = Settings(seconds=0.05, workers=1)
+    with _serving(limits) as where, httpx.Client(base_url=where, timeout=60) as client:
         yield client
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Opens the page; at the end nothing has gone wrong in it, and nobody else was asked."""
+    visitors = []
+
+    def enter(hash="", **settings):
+        visitors.append(Visitor(browser, address, **settings))
+        return visitors[-1].go(hash)
+
+    yield enter
+    for visitor in visitors:
+        assert visitor.faults == []
+        elsewhere = [url for url in visitor.asked if not url.startswith((address, "blob:"))]
+        assert elsewhere == []
+        visitor.context.close()
+
+
+@pytest.fixture
+def visitor(visit):
+    return visit()

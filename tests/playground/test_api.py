@@ -1,5 +1,6 @@
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -193,7 +194,7 @@ def test_limits_are_told_and_hold(strict):
 def test_a_body_that_never_ends_is_given_up(strict):
     def slowly():
         yield b'{"points": ['
-        for _ in range(50):
+        for _ in range(120):
             time.sleep(0.05)
             yield b" "
 
@@ -221,9 +222,76 @@ def test_a_busy_server_sends_away_and_goes_on(strict):
     assert strict.get("/api/limits").status_code == 200
 
 
+def in_time(client, path, **request):
+    """The answer of a server with next to no patience, also for bodies and for its own workers."""
+    while (answer := client.post(path, **request)).status_code in (408, 429):
+        time.sleep(0.1)
+    return answer
+
+
 def test_a_clustering_that_takes_too_long_is_stopped(hasty):
+    points = np.random.default_rng(0).normal(size=(2_000, 2)).round(2).tolist()
+    query = {"method": "k-means-silhouette"}
     for _ in range(2):
-        answer = hasty.post("/api/cluster", json={"points": [[0, 0], [1, 1]]})
+        answer = in_time(hasty, "/api/cluster", params=query, json={"points": points})
         assert answer.status_code == 422
-        assert "took longer than 0.01 s on 2 points" in answer.json()["detail"]
+        assert "k-means-silhouette took longer than 0.05 s" in answer.json()["detail"]
     assert hasty.get("/api/limits").status_code == 200
+
+
+def test_a_table_that_takes_too_long_to_read_is_given_up(hasty):
+    rows = np.random.default_rng(0).normal(size=(5_000, 5)).round(1).tolist()
+    text = "a,b,c,d,e\n" + "\n".join(",".join(map(str, row)) for row in rows)
+    answer = in_time(hasty, "/api/table", content=text, headers=CSV)
+    assert answer.status_code == 422
+    assert "reading the table took longer than 0.05 s" in answer.json()["detail"]
+
+
+def test_a_table_of_equal_names_holds_up_nobody(client):
+    """Reading it takes place where clusterings do, after a look at the number of columns."""
+    names = ",".join(["c"] * 8_000)
+    text = f"{names}\n{','.join(['1'] * 8_000)}\n"
+    with ThreadPoolExecutor(10) as threads:
+        tables = [
+            threads.submit(client.post, "/api/table", content=text, headers=CSV) for _ in range(8)
+        ]
+        clusters = threads.submit(client.post, "/api/cluster", json={"points": [[0, 0], [1, 1]]})
+        assert clusters.result(30).status_code == 200
+        for table in tables:
+            assert table.result(30).status_code == 413
+            assert "8,000 columns" in table.result().json()["detail"]
+
+
+def test_a_long_table_is_refused_by_its_own_number_of_rows(client):
+    text = "a,b\n" + "1,2\n" * 200_000
+    for path in ("/api/table", "/api/cluster"):
+        answer = client.post(path, content=text, headers=CSV)
+        assert answer.status_code == 413
+        assert answer.json()["detail"] == "200,000 rows; this server allows 20,000"
+
+
+def test_the_number_of_clusters_and_noise_can_be_asked_for(client, blobs):
+    body = {"points": [*blobs.points.tolist(), [40.0, 40.0]]}
+
+    def ask(**query):
+        return client.post("/api/cluster", params=query, json=body)
+
+    assert ask(k="5").json()["n_clusters"] == 5
+    assert ask(k="1-2").json()["n_clusters"] <= 2
+    assert "n_clusters=5, noise=True" in ask(k="5", noise=True).json()["code"]
+    assert -1 in ask(method="hdbscan", noise=True).json()["labels"]
+    for wrong in ("0", "5-2", "x", "1-", "1-5000"):
+        answer = ask(k=wrong)
+        assert answer.status_code == 422
+        assert answer.json()["detail"].startswith("k")
+
+
+def test_columns_of_a_table_can_be_chosen(client):
+    text = "a,b,c\n1,2,3\n4,5,9\n7,8,2\n"
+    query = {"columns": ["c", "a"]}
+    told = client.post("/api/table", params=query, content=text, headers=CSV).json()
+    assert told["columns"] == ["a", "c"]
+    assert told["points"] == [[1, 3], [4, 9], [7, 2]]
+    assert told["left_out"] == [{"name": "b", "reason": "not chosen"}]
+    clusters = client.post("/api/cluster", params=query, content=text, headers=CSV)
+    assert clusters.status_code == 200

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from coterie.data.tables.table import SourceError
-from coterie.playground.tables import plane, read_points, scaled, true_clusters
+from coterie.playground.tables import read_points, scaled, true_clusters, width_of
 
 IRIS = "id,petal,width,species\na,1.4,0.2,setosa\nb,4.7,1.4,versicolor\nc,1.3,0.2,setosa\n"
 
@@ -83,18 +83,23 @@ def test_equal_rows_stay_finite(scale):
     assert np.isfinite(scaled(np.ones((4, 2)), scale)).all()
 
 
-def test_wide_tables_are_drawn_in_their_widest_plane():
-    generator = np.random.default_rng(0)
-    flat = generator.normal(size=(100, 2)) @ generator.normal(size=(2, 5))
-    drawn = plane(flat)
-    distance = np.linalg.norm(flat[0] - flat[1:], axis=1)
-    np.testing.assert_allclose(np.linalg.norm(drawn[0] - drawn[1:], axis=1), distance, rtol=1e-4)
+def test_columns_can_be_chosen():
+    table = read_points("a,b,c,kind\n1,2,3,x\n4,5,9,y\n", columns=["c", "a"], truth="kind")
+    assert table.columns == ("a", "c")
+    assert dict(table.left_out) == {"b": "not chosen", "kind": "excluded"}
+    with pytest.raises(SourceError, match="no column 'd'"):
+        read_points(IRIS, columns=["d"])
 
 
-def test_one_column_keeps_its_place_and_is_spread_aside():
-    drawn = plane(np.array([[1.0], [1.0], [3.0]]))
-    assert drawn[:, 0].tolist() == [1, 1, 3]
-    assert drawn[0, 1] != drawn[1, 1]
+def test_a_long_table_tells_all_its_rows():
+    table = read_points("a,b\n" + "1,2\n3,4\n" * 100, max_rows=50)
+    assert table.n_rows == 200
+    assert len(table.points) == 50
+
+
+def test_the_width_is_that_of_the_first_line():
+    assert width_of("a;b;c\n1;2;3\n") == 3
+    assert width_of("") == 0
 
 
 def test_cells_without_a_truth_are_unknown():

@@ -57,12 +57,13 @@ def test_pointing_at_a_point_tells_its_row(visit, blobs):
     page = visit()
     assert page.locator(".tip").is_hidden()
     page.mouse.move(*page.evaluate(PLACE, 42))
+    page.locator(".tip").wait_for()
     said = page.locator(".tip").inner_text().split("\n")
     assert said[0] == "row 42"
     assert said[said.index("who") + 1] == f"{EVIL} 42"[:47] + "…"
     assert float(said[said.index("x1") + 1]) == pytest.approx(blobs.points[42, 0], rel=1e-4)
     page.mouse.move(5, 5)
-    assert page.locator(".tip").is_hidden()
+    page.locator(".tip").wait_for(state="hidden")
 
 
 def test_the_keyboard_goes_from_point_to_point(visit, blobs):
@@ -81,6 +82,7 @@ def test_pointing_at_a_size_picks_out_the_cluster(visit):
     page = visit()
     page.locator(".sizes tr[data-cluster='1']").hover()
     picked = page.locator(".points .picked")
+    picked.first.wait_for()
     assert {path.get_attribute("data-cluster") for path in picked.all()} == {"1"}
 
 
@@ -258,6 +260,7 @@ def test_pointing_at_noise_tells_that_it_is(browser, noisy, tmp_path):
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     page.goto(save(noisy, tmp_path / "noisy.html").as_uri())
     page.mouse.move(*page.evaluate(PLACE, 301))
+    page.locator(".tip").wait_for()
     said = page.locator(".tip").inner_text().split("\n")
     assert said[0] == "row 301"
     assert said[said.index("cluster") + 1] == "none: noise"

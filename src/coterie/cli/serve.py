@@ -45,6 +45,13 @@ def serve(
         int | None,
         typer.Option(metavar="N", envvar="COTERIE_WAITING", help="Length of the queue."),
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Further name by which browsers may reach this server; may be repeated.",
+        ),
+    ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Serve the playground, a page to draw and cluster points, and its REST API."""
@@ -69,17 +76,18 @@ def serve(
         prepare()
 
         from coterie.playground.app import make_app
+        from coterie.playground.hosts import names_of
+        from coterie.playground.serving import make_config
 
-        app = make_app(settings)
+        app = make_app(settings, names_of(host, allow_host or ()))
     address = f"http://{_shown(host)}:{listener.getsockname()[1]}"
     typer.echo(f"coterie playground: {address}  (Ctrl+C stops it)")
     if host not in LOOPBACK:
         typer.echo("coterie: anyone who can reach this machine can use it", err=True)
     if show:
         typer.launch(address)
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
     with suppress(KeyboardInterrupt):  # which uvicorn re-raises after its shutdown
-        uvicorn.Server(config).run(sockets=[listener])
+        uvicorn.Server(make_config(app)).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:

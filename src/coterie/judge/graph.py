@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, svd
 from scipy.sparse import coo_matrix, diags, identity
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
 from scipy.spatial import cKDTree
 
 from coterie.judge.arms import Labels, numbered
@@ -27,7 +27,7 @@ def spectral_cuts(points: NDArray, ks: Sequence[int]) -> list[Labels]:
         return []
     try:
         vectors = _embedding(points, max(ks))
-    except ArpackNoConvergence:
+    except ArpackError:
         return []
     return [_read_off(vectors[:, :k]) for k in ks]
 

@@ -1,6 +1,5 @@
 """The REST API."""
 
-import asyncio
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -8,15 +7,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from coterie import __version__
 from coterie.estimators.registry import DEFAULT
-from coterie.playground.bodies import (
-    CSV,
-    JSON,
-    Points,
-    kind_of,
-    points_of_csv,
-    points_of_json,
-    read_body,
-)
+from coterie.playground.bodies import CSV, JSON, kind_of, read_body
 from coterie.playground.methods import methods
 from coterie.playground.pool import Busy, Died, Pool, TooSlow
 from coterie.playground.presets import PRESETS, Preset, draw
@@ -24,7 +15,6 @@ from coterie.playground.refusals import Refusal, Refused
 from coterie.playground.schema import (
     ClusterAnswer,
     DrawAnswer,
-    LeftOutColumn,
     LimitsAnswer,
     MethodAnswer,
     PointsBody,
@@ -33,8 +23,9 @@ from coterie.playground.schema import (
     TableAnswer,
 )
 from coterie.playground.settings import Settings
-from coterie.playground.tables import Scale, plane
-from coterie.playground.work import Failure, Job
+from coterie.playground.tables import Reading, Scale
+from coterie.playground.wishes import PATTERN, Wishes, parse_wishes
+from coterie.playground.work import ClusterTask, Failure, TableTask
 
 CSV_SCHEMA = {
     "schema": {"type": "string", "description": "CSV with a header."},
@@ -46,6 +37,12 @@ TruthColumn = Annotated[
 ScaleOfTable = Annotated[
     Scale,
     Query(description="CSV: scale the whole table, or each column, to the canvas, or not."),
+]
+ColumnsOfTable = Annotated[
+    list[Annotated[str, Query(max_length=200)]],
+    Query(
+        max_length=2_000, description="CSV: the columns to cluster by, all numeric ones if none."
+    ),
 ]
 RETRY = {"Retry-After": "1"}
 
@@ -92,45 +89,54 @@ def make_router(settings: Settings) -> APIRouter:
         probabilities: Annotated[bool, Query(description="Return all memberships.")] = False,
         truth: TruthColumn = "",
         scale: ScaleOfTable = "none",
+        columns: ColumnsOfTable = [],  # noqa: B006, FastAPI copies it
+        k: Annotated[
+            str,
+            Query(pattern=PATTERN, description="Number of clusters: 4, 2-6, or empty to infer it."),
+        ] = "",
+        noise: Annotated[bool, Query(description="Label outliers as noise, -1.")] = False,
     ) -> Response:
-        """Cluster points; the number of clusters is inferred."""
+        """Cluster points; the number of clusters is inferred unless it is given."""
         if method not in known:
             raise Refusal(422, f"no method {method!r}; available: {', '.join(known)}")
         kind = kind_of(request)
         if kind not in (JSON, CSV):
             raise Refusal(415, f"send {JSON} or {CSV}, not {kind or 'a body without a type'}")
+        wishes = _wishes(k, noise)
         body = await read_body(request, settings)
-        if kind == JSON:
-            given = await asyncio.to_thread(points_of_json, body, settings)
-        else:
-            table = await asyncio.to_thread(points_of_csv, body, settings, truth, scale)
-            given = Points(table.points, table.truth, table.notes)
-        job = Job(given.points, given.truth, method, steps, probabilities, given.notes)
-        return Response(await _done(request, job, settings), media_type=JSON)
+        task = ClusterTask(
+            body,
+            settings,
+            Reading(truth, scale, tuple(columns)),
+            kind == CSV,
+            method,
+            steps,
+            probabilities,
+            wishes,
+        )
+        return await _done(request, task, method, settings)
 
     @router.post(
         "/table",
         summary="Read a table",
-        responses=_refusals(408, 413, 415, 422),
+        responses={
+            200: {"model": TableAnswer, "description": "The table."},
+            **_refusals(408, 413, 415, 422, 429),
+        },
         openapi_extra=_body(CSV),
     )
     async def table(
-        request: Request, truth: TruthColumn = "", scale: ScaleOfTable = "none"
-    ) -> TableAnswer:
+        request: Request,
+        truth: TruthColumn = "",
+        scale: ScaleOfTable = "none",
+        columns: ColumnsOfTable = [],  # noqa: B006
+    ) -> Response:
         """Read a CSV file as the points that `/api/cluster` would cluster."""
         if kind_of(request) != CSV:
             raise Refusal(415, f"send {CSV}")
         body = await read_body(request, settings)
-        read = await asyncio.to_thread(points_of_csv, body, settings, truth, scale)
-        return TableAnswer(
-            names=list(read.names),
-            columns=list(read.columns),
-            left_out=[LeftOutColumn(**column._asdict()) for column in read.left_out],
-            points=read.points.tolist(),
-            plane=(await asyncio.to_thread(plane, read.points)).tolist(),
-            truth=None if read.truth is None else read.truth.tolist(),
-            notes=list(read.notes),
-        )
+        task = TableTask(body, settings, Reading(truth, scale, tuple(columns)))
+        return await _done(request, task, "reading the table", settings)
 
     @router.get("/methods", summary="Available methods")
     async def list_methods() -> list[MethodAnswer]:
@@ -143,7 +149,7 @@ def make_router(settings: Settings) -> APIRouter:
                 details=each.details,
                 default=each.is_default,
                 initial=each.is_initial,
-                code=each.code,
+                code=each.code_for(Wishes()),
             )
             for each in known.values()
         ]
@@ -177,28 +183,37 @@ def make_router(settings: Settings) -> APIRouter:
     return router
 
 
-async def _done(request: Request, job: Job, settings: Settings) -> bytes:
-    """The answer of a worker, or a refusal."""
+def _wishes(k: str, noise: bool) -> Wishes:
+    try:
+        return parse_wishes(k, noise)
+    except ValueError as error:
+        raise Refusal(422, str(error)) from None
+
+
+async def _done(
+    request: Request, task: ClusterTask | TableTask, what: str, settings: Settings
+) -> Response:
+    """The answer of a worker, or a refusal that says what was being done."""
     pool: Pool = request.app.state.pool
     try:
-        answer = await pool.run(job, request.is_disconnected)
+        answer = await pool.run(task, request.is_disconnected)
     except Busy:
         raise Refusal(429, "the server is busy; try again in a moment", **RETRY) from None
     except TooSlow:
         raise Refusal(
-            422,
-            f"{job.method} took longer than {settings.seconds:g} s on {len(job.points):,} points;"
-            " send fewer points or choose another method",
+            422, f"{what} took longer than {settings.seconds:g} s{_advice(task)}"
         ) from None
     except Died:
-        raise Refusal(
-            422,
-            f"{job.method} crashed on {len(job.points):,} points, perhaps for lack of"
-            " memory; send fewer points or choose another method",
-        ) from None
+        raise Refusal(422, f"{what} crashed, perhaps for lack of memory{_advice(task)}") from None
     if isinstance(answer, Failure):
-        raise Refusal(422, answer.sentence)
-    return answer or b""  # empty only if the client has disconnected
+        raise Refusal(answer.status, answer.sentence)
+    return Response(answer or b"", media_type=JSON)  # empty only if the client has disconnected
+
+
+def _advice(task: ClusterTask | TableTask) -> str:
+    if isinstance(task, TableTask):
+        return "; send fewer rows"
+    return "; send fewer points or choose another method"
 
 
 def _preset_answer(name: str, preset: Preset) -> PresetAnswer:

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from coterie import __version__
 from coterie.playground.api import make_router
+from coterie.playground.hosts import KnownNames, Names, names_of
 from coterie.playground.pool import Pool
 from coterie.playground.refusals import (
     Refusal,
@@ -50,8 +51,8 @@ class SafeHeaders:
         await self.app(scope, receive, send_with_headers)
 
 
-def make_app(settings: Settings | None = None) -> FastAPI:
-    """The playground with these limits."""
+def make_app(settings: Settings | None = None, names: Names | None = None) -> FastAPI:
+    """The playground with these limits, for requests to these names, by default of localhost."""
     settings = settings or Settings()
 
     @asynccontextmanager
@@ -74,6 +75,7 @@ def make_app(settings: Settings | None = None) -> FastAPI:
         redoc_url=None,
         lifespan=with_workers,
     )
+    app.add_middleware(KnownNames, names=names or names_of())
     app.add_middleware(SafeHeaders)
     app.add_exception_handler(Refusal, say_refusal)
     app.add_exception_handler(RequestValidationError, say_wrong_parameters)

@@ -12,20 +12,21 @@ from numpy.typing import NDArray
 
 from coterie.comparison.peers import peers
 from coterie.estimators.registry import DEFAULT, ESTIMATORS, clusterer
-from coterie.inference.result import Step
+from coterie.inference.result import NOISE, Step
 from coterie.playground.peer_code import peer_code
+from coterie.playground.peer_search import K_LIMIT, find_clusters, search_of
+from coterie.playground.wishes import Wishes
 from coterie.weights.catalogue import Model, models
 
 # What the page starts with: without a second look, and with fewer points to look at, it answers
 # between two strokes of the brush.
 INITIAL = "amcp-universal-small"
 OPTIONS: dict[str, dict[str, Any]] = {INITIAL: {"second_look": False, "context_size": 700}}
-K_LIMIT = 10  # how far the peers look that search among numbers of clusters
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """Labels (n,), and what else a method says: probabilities (n, k), steps, warnings."""
+    """Labels (n,), -1 for noise, and what else a method says: probabilities (n, k), steps, ..."""
 
     labels: NDArray[np.intp]
     probabilities: NDArray[np.float64] | None = None
@@ -36,14 +37,17 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to cluster points (n, d), with the Python that does the same to an array X."""
+    """A way to cluster points (n, d) as wished.
+
+    code_for: the Python that does the same to an array X.
+    """
 
     name: str
     title: str
     kind: Literal["system", "peer"]
     details: str
-    code: str
-    find: Callable[[NDArray[np.float64]], MethodResult]
+    code_for: Callable[[Wishes], str]
+    find: Callable[[NDArray[np.float64], Wishes], MethodResult]
 
     @property
     def is_default(self) -> bool:
@@ -66,16 +70,23 @@ def methods() -> dict[str, Method]:
 
 def _system(model: Model) -> Method:
     estimator = ESTIMATORS[model.card.system].__name__
-    options = "".join(f", {key}={value}" for key, value in OPTIONS.get(model.name, {}).items())
     return Method(
         model.name,
         model.name,
         "system",
         f"{estimator}, trained on {model.card.trained_on}",
-        f"import coterie\n\n"
-        f'model = coterie.{estimator}("{model.name}"{options}, random_state=0).fit(X)\n'
-        "labels = model.labels_\n",
+        partial(_system_code, estimator, model.name),
         partial(_fit, model.name),
+    )
+
+
+def _system_code(estimator: str, weights: str, wishes: Wishes) -> str:
+    given = {**OPTIONS.get(weights, {}), **wishes.arguments, "random_state": 0}
+    options = "".join(f", {name}={value!r}" for name, value in given.items())
+    return (
+        "import coterie\n\n"
+        f'model = coterie.{estimator}("{weights}"{options}).fit(X)\n'
+        "labels = model.labels_\n"
     )
 
 
@@ -85,15 +96,16 @@ def _peer(title: str, details: str) -> Method:
         title,
         "peer",
         details,
-        peer_code(title, K_LIMIT),
+        lambda wishes: peer_code(title, search_of(title, wishes)),
         partial(_ask_peer, title),
     )
 
 
-def _fit(weights: str, points: NDArray[np.float64]) -> MethodResult:
+def _fit(weights: str, points: NDArray[np.float64], wishes: Wishes) -> MethodResult:
+    given = {**OPTIONS.get(weights, {}), **wishes.arguments}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the clustering has them too
-        model = clusterer(weights, whole_trace=True, random_state=0, **OPTIONS.get(weights, {}))
+        model = clusterer(weights, whole_trace=True, random_state=0, **given)
         clustering = model.fit(points).clustering_
     return MethodResult(
         clustering.labels,
@@ -104,16 +116,17 @@ def _fit(weights: str, points: NDArray[np.float64]) -> MethodResult:
     )
 
 
-def _ask_peer(title: str, points: NDArray[np.float64]) -> MethodResult:
-    if len(points) < 3:
-        raise ValueError(f"{title} needs at least three points")
-    (method,) = [each for each in peers(min(K_LIMIT, len(points) - 1)) if each.name == title]
-    return MethodResult(by_size(method.cluster(points).labels))  # type: ignore[arg-type]
+def _ask_peer(title: str, points: NDArray[np.float64], wishes: Wishes) -> MethodResult:
+    search = search_of(title, wishes)
+    return MethodResult(by_size(find_clusters(title, points, search)), warnings=search.remarks)
 
 
 def by_size(labels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The same clusters (n,), numbered 0..k-1 by falling size."""
-    _, numbered, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    """The same clusters (n,), numbered 0..k-1 by falling size; noise stays -1."""
+    known = labels[labels >= 0]
+    numbers, sizes = np.unique(known, return_counts=True)
     rank = np.empty(len(sizes), dtype=np.intp)
     rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
-    return rank[numbered]
+    ranked = np.full(len(labels), NOISE, dtype=np.intp)
+    ranked[labels >= 0] = rank[np.searchsorted(numbers, known)]
+    return ranked

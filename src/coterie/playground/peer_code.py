@@ -1,12 +1,14 @@
 """The peers as scikit-learn programs: what a visitor takes home, free of this package.
 
-Each turns an array X (n, d) into `labels` (n,). A test runs them against `comparison.peers`.
+Each turns an array X (n, d) into `labels` (n,). A test runs them against `peer_search`.
 """
+
+from coterie.playground.peer_search import Search
 
 _MIXTURE_BIC = """\
 from sklearn.mixture import GaussianMixture
 
-k_values = range(1, min({k_limit}, len(X) - 1) + 1)
+k_values = range({low}, min({high}, len(X) - 1) + 1)
 mixtures = [GaussianMixture(k, covariance_type="diag", random_state=0).fit(X) for k in k_values]
 labels = min(mixtures, key=lambda mixture: mixture.bic(X)).predict(X)
 """
@@ -15,7 +17,7 @@ _DIRICHLET_PROCESS = """\
 from sklearn.mixture import BayesianGaussianMixture
 
 mixture = BayesianGaussianMixture(
-    n_components=min({k_limit}, len(X) - 1),
+    n_components=min({high}, len(X) - 1),
     covariance_type="diag",
     weight_concentration_prior_type="dirichlet_process",
     max_iter=500,
@@ -37,12 +39,18 @@ elif noise.any():  # give noise the cluster of the nearest point that has one
     labels[noise] = labels[~noise][nearest]
 """
 
+_HDBSCAN_WITH_NOISE = """\
+from sklearn.cluster import HDBSCAN
+
+labels = HDBSCAN(copy=True).fit_predict(X)
+"""
+
 _KMEANS_SILHOUETTE = """\
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
-k_values = range(2, min({k_limit}, len(X) - 1) + 1)
+k_values = range({low}, min({high}, len(X) - 1) + 1)
 sample = np.random.default_rng(0).choice(len(X), min(len(X), 1000), replace=False)
 
 
@@ -62,6 +70,8 @@ _PROGRAMS = {
 }
 
 
-def peer_code(title: str, k_limit: int) -> str:
-    """The program of a peer that searches up to k_limit clusters, where it searches."""
-    return _PROGRAMS[title].format(k_limit=k_limit)
+def peer_code(title: str, search: Search) -> str:
+    """The program of a peer that searches within the bounds, where it searches."""
+    if title == "HDBSCAN" and search.noise:
+        return _HDBSCAN_WITH_NOISE
+    return _PROGRAMS[title].format(low=search.low, high=search.high)

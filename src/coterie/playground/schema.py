@@ -42,7 +42,9 @@ class ClusterAnswer(BaseModel):
 
     method: str
     n_clusters: int
-    labels: list[int] = Field(description="Cluster of each point, 0..k-1 by decreasing size.")
+    labels: list[int] = Field(
+        description="Cluster of each point, 0..k-1 by decreasing size; -1 is noise."
+    )
     confidence: list[float] | None = Field(
         description="Probability of the point's own cluster; null if the method has none."
     )
@@ -56,6 +58,7 @@ class ClusterAnswer(BaseModel):
     ari: float | None = Field(description="Adjusted Rand index, if the truth is known.")
     seconds: float = Field(description="Time of the clustering alone.")
     warnings: list[str]
+    code: str = Field(description="Equivalent Python code for an array X.")
 
 
 class LeftOutColumn(BaseModel):
@@ -73,6 +76,8 @@ class TableAnswer(BaseModel):
     left_out: list[LeftOutColumn]
     points: list[list[float]] = Field(description="(n, d)")
     plane: list[list[float]] = Field(description="(n, 2), positions in the plane.")
+    axes: list[str] = Field(description="What the two directions of the plane are.")
+    is_own: bool = Field(description="Whether the positions are the points themselves.")
     truth: list[int] | None = Field(description="From the column named as the truth.")
     notes: list[str] = Field(description="Which missing values were filled.")
 

@@ -1,9 +1,10 @@
-"""Uploaded tables: from text to points and their positions in the plane."""
+"""Uploaded tables: from text to points."""
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +14,32 @@ from coterie.data.tables.delimited import Delimited
 from coterie.data.tables.gaps import filled_notes
 from coterie.data.tables.survey import read_rows, read_table
 from coterie.data.tables.table import LeftOut, SourceError
-from coterie.frames.plain import fit_plain
 
 Scale = Literal["whole", "columns", "none"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
 REACH = 5.0  # largest distance of scaled points from the centre of the canvas
 NAME = "the CSV"
 UNKNOWN = ("", "?", "na", "nan")
+NOT_CHOSEN = "not chosen"
+
+
+class Reading(NamedTuple):
+    """How a table is read: the column of the truth, the scale, the columns to cluster by.
+
+    Without columns all numeric ones are.
+    """
+
+    truth: str = ""
+    scale: Scale = "none"
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class TablePoints:
     """The points (n, d) of a table, their columns, and the truth (n,) if a column was named.
 
-    notes: which missing values were filled.
+    n_rows: rows of the file, of which the points may be a sample; notes: which missing values were
+    filled.
     """
 
     names: tuple[str, ...]
@@ -34,33 +47,40 @@ class TablePoints:
     left_out: tuple[LeftOut, ...]
     points: NDArray[np.float64]
     truth: NDArray[np.intp] | None
+    n_rows: int
     notes: tuple[str, ...] = ()
 
 
-def read_points(text: str, *, truth: str = "", scale: Scale = "none") -> TablePoints:
-    """The numeric columns of delimited text, except the one with the true clusters.
+def read_points(
+    text: str,
+    *,
+    truth: str = "",
+    scale: Scale = "none",
+    columns: Sequence[str] = (),
+    max_rows: int | None = None,
+) -> TablePoints:
+    """The given or all numeric columns of delimited text, except the one with the true clusters.
 
-    Without a header, that is, if the first line has only numbers, columns are named x1, x2, ....
+    Separator, decimal sign and header are found in the text. Of a table with more than max_rows rows, the points are a sample of so many.
     """
-    first, separator = _first_line(text)
-    if first and all(map(_is_number, first)):
-        names = separator.join(f"x{number + 1}" for number in range(len(first)))
-        text = f"{names}\n{text}"
     with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
         path = Path(folder) / "table.csv"
         path.write_text(text, encoding="utf-8", newline="")
-        source = Delimited(path, NAME, separator=separator)
+        source = Delimited(path, NAME)
         if truth and truth not in source.columns:
             raise SourceError(f"{NAME} has no column {truth!r}")
-        table = read_table(source, Choice(exclude=[truth] if truth else []))
+        chosen = [name for name in columns if name != truth]
+        choice = Choice(columns=chosen, exclude=[truth] if truth else [])
+        table = read_table(source, choice, max_rows=max_rows)
         cells = read_rows(source, [truth], table.rows)[truth] if truth else None
     return TablePoints(
         source.columns,
         table.names,
-        table.left_out,
+        tuple(_in_words(column, bool(chosen)) for column in table.left_out),
         scaled(table.values, scale),
         None if cells is None else true_clusters(cells),
-        filled_notes(table),
+        table.n_rows,
+        (*source.remarks, *filled_notes(table)),
     )
 
 
@@ -80,19 +100,6 @@ def scaled(values: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
     return centred * (REACH / farthest) if farthest > 0 else centred
 
 
-def plane(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Points (n, d) in the plane (n, 2): principal components for more than two columns.
-
-    A single column gets random heights, so that equal values do not overlap.
-    """
-    n_points, n_columns = points.shape
-    if n_columns == 1:
-        width = max(float(np.ptp(points)), 1e-9) / 10
-        height = np.random.default_rng(0).uniform(-width, width, (n_points, 1))
-        return np.hstack([points, height])
-    return fit_plain(points, 2)(points).astype(np.float64)
-
-
 def true_clusters(cells: list[str]) -> NDArray[np.intp]:
     """Numbers for the distinct texts (n,), -1 if unknown."""
     text = np.array([cell.strip() for cell in cells])
@@ -101,16 +108,20 @@ def true_clusters(cells: list[str]) -> NDArray[np.intp]:
     return np.where(unknown, -1, numbers)
 
 
+def width_of(text: str) -> int:
+    """The number of columns that the first line of a table promises."""
+    return len(_first_line(text)[0])
+
+
+def _in_words(column: LeftOut, are_chosen: bool) -> LeftOut:
+    """The reason without options of the command line."""
+    if are_chosen and column.reason.startswith("not among"):
+        return LeftOut(column.name, NOT_CHOSEN)
+    return column
+
+
 def _first_line(text: str) -> tuple[list[str], str]:
     """The cells of the first line, and their separator."""
     line = text.lstrip("\ufeff").partition("\n")[0].strip("\r")
     separator = max(",;\t", key=line.count)
     return [cell.strip() for cell in line.split(separator)] if line else [], separator
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

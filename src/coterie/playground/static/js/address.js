@@ -6,6 +6,12 @@ import { viewOf } from "./view.js";
 
 const PAUSE = 300; // milliseconds without a change before the address is updated
 
+// The names of the columns; numbers would not be taken for names.
+const headerOf = (points, columns) =>
+  columns?.some((name) => Number.isNaN(Number(name)))
+    ? columns.map((name) => `"${name.replaceAll('"', '""')}"`)
+    : points[0].map((_, i) => `x${i + 1}`);
+
 export class Address {
   #timer = null;
 
@@ -41,6 +47,7 @@ export class Address {
   async #show(found) {
     const { gallery, presets } = this;
     const start = gallery.methods.find((method) => method.initial) ?? gallery.methods[0];
+    if (found) this.store.wishes = found.wishes; // which count when the points are there
     gallery.choose(found ? found.methods : [start.name]);
     if (!found || found.preset) {
       if (found) presets.choose(found.preset.name, found.preset);
@@ -53,14 +60,16 @@ export class Address {
 
   async #load({ points, truth, columns }) {
     const source = { kind: "drawn", columns };
-    if (points[0].length === 2) {
-      this.store.load(source, points, truth, columns && { view: viewOf(points) });
+    if (points[0].length === 2 && !columns) {
+      this.store.load(source, points, truth);
       return;
     }
-    const names = points[0].map((_, i) => `x${i + 1}`);
-    const text = [names, ...points].map((row) => row.join(",")).join("\n");
-    const { plane } = await readTable(text, { truth: "", scale: "none" });
-    this.store.load(source, points, truth, { plane, view: viewOf(plane) });
+    const turn = this.store.intend();
+    const text = [headerOf(points, columns), ...points].map((row) => row.join(",")).join("\n");
+    const table = await readTable(text, { truth: "", scale: "none" });
+    if (!this.store.isStill(turn)) return;
+    const plane = table.is_own ? points : table.plane;
+    this.store.load(source, points, truth, { plane, view: viewOf(plane), axes: table.axes });
   }
 
   #followSoon() {

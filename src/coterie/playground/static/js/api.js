@@ -22,17 +22,24 @@ export const limits = () => ask("api/limits");
 export const drawPreset = ({ name, n, k, overlap, seed }) =>
   ask(`api/presets/${name}?${new URLSearchParams({ n, k, overlap, seed })}`);
 
-export const readTable = (text, { truth, scale }) =>
-  ask(`api/table?${new URLSearchParams({ truth, scale })}`, {
+// columns: those to cluster by, all numeric ones if there are none.
+export const readTable = (text, { truth, scale, columns = [] }) =>
+  ask(`api/table?${parameters({ truth, scale }, columns)}`, {
     method: "POST",
     headers: { "Content-Type": "text/csv" },
     body: text,
   });
 
-export const cluster = (method, points, truth, signal) =>
-  ask(`api/cluster?${new URLSearchParams({ method, steps: true })}`, {
+export const cluster = (method, { points, truth, wishes }, signal) =>
+  ask(`api/cluster?${new URLSearchParams({ method, steps: true, ...wishes })}`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ points, truth }),
     signal,
   });
+
+function parameters(single, columns) {
+  const made = new URLSearchParams(single);
+  for (const name of columns) made.append("columns", name);
+  return made;
+}

@@ -45,16 +45,23 @@ export class Brush {
 
   attach(panel) {
     const { canvas } = panel;
-    let at = null;
-    let timer = null;
+    let [at, timer, finger] = [null, null, null];
     const stop = () => {
       clearInterval(timer);
-      timer = null;
-      at = null;
+      [at, timer, finger] = [null, null, null];
+    };
+    // What looked like a stroke is the begin of a pinch.
+    const takeBack = () => {
+      if (finger === null) return;
+      stop();
+      this.store.undo();
     };
     canvas.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0 || !this.store.isPlane) return;
-      canvas.setPointerCapture(event.pointerId);
+      if (finger !== null && event.pointerType === "touch") takeBack();
+      if (event.button !== 0 || !event.isPrimary || !this.store.isPlane) return;
+      stop();
+      finger = event.pointerId;
+      canvas.setPointerCapture(finger);
       panel.cursor = null;
       this.store.mark();
       at = toWorld(panel.view, canvas, event.clientX, event.clientY);
@@ -62,15 +69,21 @@ export class Brush {
       if (this.tool === "brush") timer = setInterval(() => this.dab(at, panel.view, DABS), TICK);
     });
     canvas.addEventListener("pointermove", (event) => {
-      if (!at) return;
+      if (event.pointerId !== finger) return;
       const here = toWorld(panel.view, canvas, event.clientX, event.clientY);
       const step = Math.hypot(here[0] - at[0], here[1] - at[1]);
       if (this.tool === "dot" && step < 0.4 * this.spread(panel.view)) return;
       at = here;
       if (this.tool !== "brush") this.dab(at, panel.view, DABS);
     });
-    for (const name of ["pointerup", "pointercancel", "lostpointercapture"])
-      canvas.addEventListener(name, stop);
+    canvas.addEventListener("pointercancel", (event) => {
+      if (event.pointerId === finger) takeBack();
+    });
+    for (const name of ["pointerup", "lostpointercapture"]) {
+      canvas.addEventListener(name, (event) => {
+        if (event.pointerId === finger) stop();
+      });
+    }
     this.#attachKeys(panel);
   }
 

@@ -16,13 +16,13 @@ const cell = (value) =>
 const count = (text, letter) => text.split(letter).length;
 
 // The original lines of the file with their clusters; null if its lines do not match its rows.
-function linesOfFile({ text, columns }, header, added) {
+function linesOfFile({ text, names }, header, added) {
   const lines = text
     .replace(/^\ufeff/, "")
     .trimEnd()
     .split(/\r?\n/);
   const [separator] = [...",;\t"].sort((a, b) => count(lines[0], b) - count(lines[0], a));
-  if (lines.length === added.length) lines.unshift(columns.join(separator)); // no header
+  if (lines.length === added.length) lines.unshift(names.join(separator)); // no header
   if (lines.length !== added.length + 1) return null;
   return [header, ...added].map((cells, i) => [lines[i], ...cells].join(separator));
 }
@@ -52,9 +52,9 @@ export async function savePicture(scene, method) {
   save(`clusters-${method.name}.png`, await canvas.convertToBlob({ type: "image/png" }));
 }
 
-export function saveCode(store, method) {
+export function saveCode(store, result) {
   save(
-    `cluster_${method.name.replaceAll("-", "_")}.py`,
-    new Blob([pythonFor(store, method)], { type: "text/x-python" }),
+    `cluster_${result.method.replaceAll("-", "_")}.py`,
+    new Blob([pythonFor(store, result)], { type: "text/x-python" }),
   );
 }

@@ -1,21 +1,25 @@
 // Tables that are dropped on the page or opened in the file dialog.
+//
+// The source of a table in the store holds its text, how it is read (truth, scale, chosen columns;
+// none for all), the columns that can be chosen, and what the server told of it.
 import { readTable } from "./api.js";
+import { ColumnChoice } from "./columns.js";
 import { grouped, say } from "./say.js";
 import { viewOf } from "./view.js";
 
 const USUAL_TRUTHS = ["truth", "label", "labels", "class", "target", "species", "true_label"];
+const NAMED = 6; // columns that are listed by name
 
 export class Files {
-  #text = null;
-
-  constructor(store, { input, drop, options, note, scale, truth, maxBytes }) {
+  constructor(store, { input, drop, options, note, scale, truth, columns, maxBytes }) {
     Object.assign(this, { store, options, note, scale, truth, maxBytes });
+    this.choice = new ColumnChoice(columns, (chosen) => this.#change({ chosen }));
     input.addEventListener("change", () => {
       this.open(input.files[0]);
       input.value = "";
     });
-    scale.addEventListener("change", () => this.#read());
-    truth.addEventListener("change", () => this.#read());
+    scale.addEventListener("change", () => this.#change({ scale: scale.value }));
+    truth.addEventListener("change", () => this.#change({ truth: truth.value, chosen: [] }));
     this.#attachDrop(drop);
   }
 
@@ -27,32 +31,36 @@ export class Files {
       );
       return;
     }
-    const text = await file.text();
-    const opened = { text, file: file.name, scale: this.scale.value };
-    let table = await this.#ask({ ...opened, truth: "" });
-    const usual = table?.names.find((name) => USUAL_TRUTHS.includes(name.toLowerCase())) ?? "";
-    if (usual) table = await this.#ask({ ...opened, truth: usual });
-    if (!table) return;
-    [this.#text, this.file] = [text, file.name];
-    this.#load(table, { ...opened, truth: usual });
+    const turn = this.store.intend();
+    const opened = { text: await file.text(), file: file.name, scale: this.scale.value };
+    let settings = { ...opened, truth: "", chosen: [] };
+    let table = await this.#ask(settings);
+    const choices = table?.columns;
+    const usual = table?.names.find((name) => USUAL_TRUTHS.includes(name.toLowerCase()));
+    if (usual) {
+      settings = { ...settings, truth: usual };
+      table = await this.#ask(settings);
+    }
+    if (table && this.store.isStill(turn)) this.#load(table, { ...settings, choices });
   }
 
-  // Read the open table again, with the truth and the scaling that are chosen now.
-  async #read() {
-    const settings = {
-      text: this.#text,
-      file: this.file,
-      truth: this.truth.value,
-      scale: this.scale.value,
-    };
-    const table = await this.#ask(settings);
-    if (table) this.#load(table, settings);
+  // Read the table on the canvas in another way.
+  async #change(settings) {
+    const turn = this.store.intend();
+    const { text, file, truth, scale, chosen, choices } = this.store.source;
+    const wanted = { text, file, truth, scale, chosen, choices, ...settings };
+    const possible = choices.filter((name) => name !== wanted.truth);
+    if (possible.every((name) => wanted.chosen.includes(name))) wanted.chosen = [];
+    const table = await this.#ask(wanted);
+    if (!this.store.isStill(turn)) return;
+    if (table) this.#load(table, wanted);
+    else this.show();
   }
 
   // The table as the server reads it; null, with a message, if it cannot be read.
-  async #ask({ text, file, truth, scale }) {
+  async #ask({ text, file, truth, scale, chosen }) {
     try {
-      return await readTable(text, { truth, scale });
+      return await readTable(text, { truth, scale, columns: chosen });
     } catch (error) {
       say(`${file}: ${error.message}`);
       return null;
@@ -60,38 +68,28 @@ export class Files {
   }
 
   #load(table, settings) {
-    this.truth.replaceChildren(
-      new Option("unknown", ""),
-      ...table.names.map((name) => new Option(name, name)),
-    );
-    this.truth.value = settings.truth;
-    const source = {
-      kind: "table",
-      names: table.names,
-      columns: table.columns,
-      leftOut: table.left_out,
-      notes: table.notes,
-      ...settings,
-    };
-    const plane = table.columns.length === 2 ? table.points : table.plane;
-    this.store.load(source, table.points, table.truth, { plane, view: viewOf(plane) });
+    const { names, columns, left_out: leftOut, notes, axes } = table;
+    const source = { kind: "table", names, columns, leftOut, notes, ...settings };
+    const plane = table.is_own ? table.points : table.plane;
+    this.store.load(source, table.points, table.truth, { plane, view: viewOf(plane), axes });
   }
 
   // Describe the table on the canvas.
   show() {
     const { source, points } = this.store;
-    const isOurs = source.kind === "table" && source.file === this.file;
-    this.options.hidden = !isOurs;
-    if (!isOurs) return;
+    this.options.hidden = source.kind !== "table";
+    if (source.kind !== "table") return;
+    this.truth.replaceChildren(
+      new Option("unknown", ""),
+      ...source.names.map((name) => new Option(name, name)),
+    );
     this.scale.value = source.scale;
     this.truth.value = source.truth;
-    const left = source.leftOut
-      .filter(({ name }) => name !== source.truth)
-      .map(({ name, reason }) => `${name || "(no name)"} (${reason})`);
-    const parts = [`${grouped(points.length)} rows, columns ${source.columns.join(", ")}`];
-    if (left.length) parts.push(`dropped: ${left.join(", ")}`);
-    parts.push(...source.notes);
-    this.note.textContent = `${source.file}: ${parts.join("; ")}`;
+    this.choice.show(
+      source.choices.filter((name) => name !== source.truth),
+      source.columns,
+    );
+    this.note.textContent = `${source.file}: ${inWords(source, points.length)}`;
   }
 
   #attachDrop(drop) {
@@ -120,4 +118,15 @@ export class Files {
       this.open(event.dataTransfer.files[0]);
     });
   }
+}
+
+function inWords({ columns, leftOut, notes, truth, choices }, count) {
+  const shown = columns.slice(0, NAMED).join(", ");
+  const more = columns.length > NAMED ? ` and ${columns.length - NAMED} more` : "";
+  const dropped = leftOut
+    .filter(({ name }) => name !== truth && !choices.includes(name))
+    .map(({ name, reason }) => `${name || "(no name)"} (${reason})`);
+  const parts = [`${grouped(count)} rows, columns ${shown}${more}`];
+  if (dropped.length) parts.push(`dropped: ${dropped.join(", ")}`);
+  return [...parts, ...notes].join("; ");
 }

@@ -53,7 +53,7 @@ export class Gallery extends EventTarget {
     const isDrawn = this.store.source.kind === "drawn";
     if (isDrawn) this.replay.toEnd();
     this.#shallPlay = !isDrawn && (isBreak || this.#shallPlay);
-    document.body.dataset.state = "asking";
+    document.body.dataset.state = this.panels.size ? "asking" : "done";
     for (const panel of this.#shown) panel.ask(isBreak);
   }
 

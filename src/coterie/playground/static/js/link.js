@@ -20,8 +20,10 @@ const rowsOf = (values, width) =>
     Array.from(values.subarray(i * width, (i + 1) * width)),
   );
 
+const wantedOf = (parts) => parts.get("wanted")?.match(/^[1-9]\d{0,2}(-[1-9]\d{0,2})?$/)?.[0] ?? "";
+
 // The hash, or null if there are too many points for an address.
-export function encode({ source, points, knownTruth }, methods, frame) {
+export function encode({ source, points, knownTruth, wishes }, methods, frame) {
   const parts = new URLSearchParams();
   if (source.kind === "preset") {
     const { name, k, overlap, n, seed } = source;
@@ -42,17 +44,20 @@ export function encode({ source, points, knownTruth }, methods, frame) {
     if (knownTruth) parts.set("truth", toText(Int32Array.from(knownTruth)));
   }
   parts.set("methods", methods.join(","));
+  if (wishes.k) parts.set("wanted", wishes.k);
+  if (wishes.noise) parts.set("noise", "yes");
   if (frame !== null) parts.set("step", frame);
   return `#${parts}`;
 }
 
-// {preset} or {points, truth, columns}, with methods and frame; null for an empty hash.
+// {preset} or {points, truth, columns}, with methods, wishes and frame; null for an empty hash.
 export function decode(hash) {
   const parts = new URLSearchParams(hash.replace(/^#/, ""));
   if (!parts.has("methods")) return null;
   const step = parts.get("step");
   const found = {
     methods: parts.get("methods").split(",").filter(Boolean),
+    wishes: { k: wantedOf(parts), noise: parts.get("noise") === "yes" },
     frame: step === null ? null : Number(step),
   };
   if (parts.has("preset")) {

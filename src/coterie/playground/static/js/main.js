@@ -10,6 +10,7 @@ import { Presets } from "./presets.js";
 import { Replay } from "./replay.js";
 import { $, grouped, say } from "./say.js";
 import { Store } from "./store.js";
+import { WishControls } from "./wishes.js";
 
 const [methods, families, limits] = await Promise.all([api.methods(), api.presets(), api.limits()]);
 const store = new Store();
@@ -42,7 +43,16 @@ const files = new Files(store, {
   note: $("table-note"),
   scale: $("scale"),
   truth: $("truth"),
+  columns: { box: $("columns"), title: $("columns-title"), list: $("columns-list") },
   maxBytes: limits.max_bytes,
+});
+const wishes = new WishControls(store, {
+  modes: document.querySelectorAll("[name=k-mode]"),
+  numbers: $("k-numbers"),
+  low: $("k-low"),
+  joint: $("k-joint"),
+  high: $("k-high"),
+  noise: $("noise"),
 });
 const address = new Address(store, gallery, replay, presets);
 
@@ -55,6 +65,7 @@ store.addEventListener("change", () => {
   gallery.ask(isBreak);
   presets.show();
   files.show();
+  wishes.show();
   $("undo").disabled = !store.canUndo;
   $("clear").disabled = !store.points.length;
   $("tools").disabled = !store.isPlane;

@@ -16,7 +16,7 @@ export function matchColours(labels, reference) {
   if (!reference || reference === labels) return identity;
   const shared = new Map();
   for (let i = 0; i < Math.min(labels.length, reference.length); i++) {
-    if (reference[i] < 0) continue;
+    if (labels[i] < 0 || reference[i] < 0) continue; // noise
     const key = `${labels[i]},${reference[i]}`;
     shared.set(key, (shared.get(key) ?? 0) + 1);
   }

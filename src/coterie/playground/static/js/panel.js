@@ -80,6 +80,7 @@ export class Panel extends EventTarget {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
     }
+    this.hint.hidden = this.store.points.length > 0;
     const context = canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     drawPicture(context, width, height, this.scene());
@@ -91,6 +92,7 @@ export class Panel extends EventTarget {
     const theme = THEMES[document.documentElement.dataset.theme] ?? THEMES.light;
     return {
       plane: store.plane,
+      axes: store.axes,
       view: this.view,
       result,
       numbers,
@@ -121,6 +123,17 @@ export class Panel extends EventTarget {
     stats.append(
       element("span", {}, element("b", { textContent: k }), k === 1 ? " cluster" : " clusters"),
     );
+    const noise = result.labels.filter((label) => label < 0).length;
+    if (noise) {
+      stats.append(
+        element(
+          "span",
+          { title: "points that belong to no cluster" },
+          element("b", { textContent: noise.toLocaleString("en") }),
+          " noise",
+        ),
+      );
+    }
     if (result.ari !== null) {
       stats.append(
         element(
@@ -149,6 +162,11 @@ export class Panel extends EventTarget {
       "aria-label",
       `Canvas of ${method.title}: arrow keys move, Enter draws`,
     );
+    this.hint = element("p", {
+      className: "hint",
+      textContent: "Draw points here, choose a preset, or drop a CSV file on the page.",
+      hidden: true,
+    });
     this.note = element("span");
     this.faultLine = element("p", { className: "fault", hidden: true });
     this.faultLine.setAttribute("role", "alert");
@@ -159,7 +177,7 @@ export class Panel extends EventTarget {
         saveLabels(this.store, this.result),
       ),
       button("Picture", "This panel as PNG", () => savePicture(this.scene(), method)),
-      button("Python", "An equivalent Python program", () => saveCode(this.store, method)),
+      button("Python", "An equivalent Python program", () => saveCode(this.store, this.result)),
     ];
     this.node = element(
       "article",
@@ -170,7 +188,7 @@ export class Panel extends EventTarget {
         element("h3", { textContent: method.title, title: method.details }),
         this.stats,
       ),
-      this.canvas,
+      element("div", { className: "canvas" }, this.canvas, this.hint),
       element("footer", {}, this.note, ...this.buttons),
       this.faultLine,
     );

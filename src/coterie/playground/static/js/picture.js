@@ -50,7 +50,7 @@ export function drawPicture(
   context,
   width,
   height,
-  { plane, view, result, frame, numbers, theme },
+  { plane, axes, view, result, frame, numbers, theme },
 ) {
   const place = toCanvas(view, width, height);
   const at = plane.map(([x, y]) => [place.x(x), place.y(y)]);
@@ -58,6 +58,7 @@ export function drawPicture(
   context.fillStyle = theme.paper;
   context.fillRect(0, 0, width, height);
   drawGrid(context, width, height, place, view, theme);
+  if (axes) drawAxes(context, width, height, axes, theme);
   if (!result) {
     for (const point of at) dot(context, point, radius, "disc", null, theme.waiting);
     return;
@@ -86,14 +87,18 @@ function drawOutcome({ context, width, height, at, radius, result, theme, number
     context,
     width,
     height,
-    known.map(([x, y], i) => [
-      x,
-      y,
-      rgb(colourOf(number(labels[i]))),
-      0.75 * (confidence?.[i] ?? 1),
-    ]),
+    known.flatMap(([x, y], i) =>
+      labels[i] < 0
+        ? []
+        : [[x, y, rgb(colourOf(number(labels[i]))), 0.75 * (confidence?.[i] ?? 1)]],
+    ),
   );
   known.forEach((point, i) => {
+    if (labels[i] < 0) {
+      context.globalAlpha = 1;
+      dot(context, point, radius * 0.8, "cross", null, theme.waiting);
+      return;
+    }
     const cluster = number(labels[i]);
     context.globalAlpha = 0.25 + 0.7 * Math.max(0, sure[i]);
     dot(context, point, radius, shapeOf(cluster), colourOf(cluster), null);
@@ -143,7 +148,7 @@ function drawSteps({ context, width, height, at, radius, result, theme, number }
 // The final cluster of most of a step's points.
 export function fateOf(step, result) {
   const counts = new Array(result.n_clusters).fill(0);
-  for (const i of step.claimed) counts[result.labels[i]] += 1;
+  for (const i of step.claimed) if (result.labels[i] >= 0) counts[result.labels[i]] += 1;
   return counts.indexOf(Math.max(...counts));
 }
 
@@ -195,11 +200,26 @@ function drawGrid(context, width, height, place, view, theme) {
   context.stroke();
 }
 
+// The names of the columns or axes, at the ends of the directions.
+function drawAxes(context, width, height, [across, up], theme) {
+  const size = Math.max(11, Math.min(width / 52, 24));
+  const short = (name) => (name.length > 36 ? `${name.slice(0, 35)}…` : name);
+  context.font = `${size}px system-ui, sans-serif`;
+  context.fillStyle = theme.label;
+  context.textBaseline = "bottom";
+  context.textAlign = "right";
+  if (across) context.fillText(`${short(across)} →`, width - size, height - size * 0.7);
+  context.textBaseline = "top";
+  context.textAlign = "left";
+  if (up) context.fillText(`↑ ${short(up)}`, size, size * 0.8);
+}
+
 export const THEMES = {
   light: {
     paper: "#ffffff",
     grid: "#f1f2f4",
     waiting: "#9aa0aa",
+    label: "#626975",
     rim: "rgb(0 0 0 / 55%)",
     cursor: "#1d2127",
   },
@@ -207,6 +227,7 @@ export const THEMES = {
     paper: "#191c20",
     grid: "#22262b",
     waiting: "#737a85",
+    label: "#a3a9b3",
     rim: "rgb(255 255 255 / 70%)",
     cursor: "#e8eaed",
   },

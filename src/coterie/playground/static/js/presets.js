@@ -3,7 +3,6 @@ import { drawPreset } from "./api.js";
 import { say } from "./say.js";
 
 export class Presets {
-  #asked = 0;
   #chosen = null;
 
   constructor(store, known, { buttons, k, kRow, overlap, overlapTitle, n, again }) {
@@ -52,7 +51,7 @@ export class Presets {
   }
 
   async draw() {
-    const asked = ++this.#asked;
+    const turn = this.store.intend();
     const settings = {
       name: this.#chosen.name,
       k: Number(this.k.value),
@@ -62,7 +61,7 @@ export class Presets {
     };
     try {
       const { points, truth } = await drawPreset(settings);
-      if (asked === this.#asked) this.store.load({ kind: "preset", ...settings }, points, truth);
+      if (this.store.isStill(turn)) this.store.load({ kind: "preset", ...settings }, points, truth);
     } catch (error) {
       say(error.message);
     }

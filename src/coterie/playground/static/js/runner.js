@@ -57,8 +57,7 @@ export class Runner {
     try {
       answer = await cluster(
         this.method.name,
-        store.points,
-        store.knownTruth,
+        { points: store.points, truth: store.knownTruth, wishes: store.wishes },
         question.control.signal,
       );
     } catch (error) {

@@ -1,17 +1,18 @@
-// A message shown over the page for a while.
-const SHOWN = 6000; // milliseconds
-let timer = null;
-
+// A message over the page. It stays until it is dismissed, or until there is another one.
 export const $ = (id) => document.getElementById(id);
 
 export function say(sentence) {
-  const toast = $("toast");
-  toast.textContent = sentence;
-  toast.hidden = false;
-  clearTimeout(timer);
-  timer = setTimeout(() => {
-    toast.hidden = true;
-  }, SHOWN);
+  $("toast-text").textContent = sentence;
+  $("toast").hidden = false;
 }
+
+const dismiss = () => {
+  $("toast").hidden = true;
+};
+
+$("toast-close").addEventListener("click", dismiss);
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape") dismiss();
+});
 
 export const grouped = (number) => number.toLocaleString("en");

@@ -1,0 +1,63 @@
+"""HTTP for the playground: uvicorn, with a time limit for what precedes a request."""
+
+import asyncio
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADER_SECONDS = 10.0
+
+
+class Impatient(H11Protocol):
+    """Closes connections whose next request does not begin in time.
+
+    uvicorn limits the pause between two requests, but neither the time before the first one nor
+    that of headers, or of a body nobody reads, that arrive byte by byte.
+    """
+
+    header_seconds = HEADER_SECONDS
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unwatch()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        """Start the clock, or stop it while a request is answered."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._unwatch()
+        elif self._deadline is None and not self.transport.is_closing():
+            self._deadline = self.loop.call_later(self.header_seconds, self._give_up)
+
+    def _unwatch(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
+
+def make_config(
+    app: Any, *, header_seconds: float = HEADER_SECONDS, shutdown_seconds: int = 2
+) -> uvicorn.Config:
+    """The configuration of the server of an app."""
+    protocol = type("Protocol", (Impatient,), {"header_seconds": header_seconds})
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        log_level="warning",
+        timeout_graceful_shutdown=shutdown_seconds,
+    )
