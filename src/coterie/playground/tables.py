@@ -61,7 +61,8 @@ def read_points(
 ) -> TablePoints:
     """The given or all numeric columns of delimited text, except the one with the true clusters.
 
-    Separator, decimal sign and header are found in the text. Of a table with more than max_rows rows, the points are a sample of so many.
+    Separator, decimal sign and header are found in the text. Of a table with more than max_rows
+    rows, the points are a sample of so many.
     """
     with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
         path = Path(folder) / "table.csv"
