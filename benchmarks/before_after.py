@@ -1,6 +1,7 @@
 """What more training did to the universal models: real tables, the public suite, fresh sets.
 
-Every model answers every set as `AMCP(weights).fit` does, k unknown, at most 900 rows of a table.
+Every model answers every set as `AMCP(weights, ending="network")` does, k unknown, at most 900 rows
+of a table.
 Differences are paired: the same sets, the same rows. Answers are kept in a file, a line a set, so
 that a run goes on where it was stopped and models are added later.
 
@@ -108,7 +109,7 @@ def answer(weights: str, given: Given) -> dict[str, Any]:
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        labels = AMCP(weights, random_state=0).fit_predict(given.points)
+        labels = AMCP(weights, ending="network", random_state=0).fit_predict(given.points)
     seconds = time.perf_counter() - began
     known = given.labels >= 0
     return {

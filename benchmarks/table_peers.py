@@ -1,9 +1,11 @@
-"""Other methods on the rows of `before_after.py`'s validation tables: real, labelled, k unknown.
+"""Our models and other methods on the rows of `before_after.py`'s validation tables, k unknown.
 
 The methods get standardised columns, mixtures the first ten principal axes of them, and search for
 up to 15 clusters. Beside them: k-means that is told k.
 
-    COTERIE_DATA=... python benchmarks/table_peers.py
+    COTERIE_DATA=... python benchmarks/table_peers.py [METHOD ...]
+
+With names of methods only these are measured again, and the others stay as they are stored.
 """
 
 import json
@@ -25,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 from before_after import ROWS, Given, real_tables
 from bench.machine import describe_machine
+from coterie import AMCP
 from coterie.comparison.peers import (
     ALL_COVARIANCES,
     gaussian_mixture_bic,
@@ -37,6 +40,8 @@ K_LIMIT = 15
 AXES = 10
 # Labels (n,) from standardised columns (n, d) and the true k, which one of the methods may use.
 PEERS: dict[str, Callable[[NDArray, int], NDArray]] = {
+    "coterie": lambda units, _: AMCP().fit_predict(units),
+    "coterie, the network alone": lambda units, _: AMCP(ending="network").fit_predict(units),
     "HDBSCAN": lambda units, _: hdbscan(units),
     "k-means + silhouette": lambda units, _: kmeans_silhouette(units, K_LIMIT),
     "GaussianMixture + BIC": lambda units, _: gaussian_mixture_bic(
@@ -82,12 +87,12 @@ def main() -> None:
     """Score every method on every table, print the means and keep them for the pages."""
     warnings.simplefilter("ignore")
     tables = list(real_tables("validation"))
-    peers = {}
-    for peer in PEERS:
+    peers = json.loads(RESULTS.read_text())["peers"] if sys.argv[1:] else {}
+    for peer in sys.argv[1:] or PEERS:
         peers[peer] = summary({given.name: answer(peer, given) for given in tables})
         print(f"{peer:24} {peers[peer]['ari']['mean']:.3f}", flush=True)
     kept = {
-        "command": " ".join(["python benchmarks/table_peers.py", *sys.argv[1:]]),
+        "command": "python benchmarks/table_peers.py",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": describe_machine(),
         "tables": len(tables),

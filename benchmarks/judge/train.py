@@ -179,8 +179,10 @@ def main() -> None:
         own = [i for i, each in enumerate(sets) if belongs(each)]
         if len(own) > 1:
             say(label, [sets[i] for i in own], [chosen[i] for i in own])
-    score = np.array([scores[i].max() for i in train])
-    ari = np.array([sets[i].ari[chosen[i]] for i in train]).clip(0, 1)
+    # On tables: of drawn sets the judge expects about as much, and more of it comes true.
+    real = [i for i in train if sets[i].meta["source"] in ("table", "whole")]
+    score = np.array([scores[i].max() for i in real])
+    ari = np.array([sets[i].ari[chosen[i]] for i in real]).clip(0, 1)
     slope, offset = calibration(score, ari)
     warm = temperature([sets[i] for i in train], [scores[i] for i in train])
     judge = Judge(

@@ -17,7 +17,7 @@ from coterie import cli
 from coterie.cli.app import app
 from coterie.cli.options import Ending
 from coterie.data.tables import delimited
-from coterie.inference import engine
+from coterie.inference import proposal
 from coterie.inference.endings import ENDINGS
 
 IRIS = Path(__file__).parents[2] / "examples" / "iris_petals.csv"
@@ -400,9 +400,9 @@ def test_a_long_file_is_streamed(run, blobs, tmp_path, monkeypatch):
 def test_on_how_many_rows_the_clusters_were_found_is_true(run, blobs, tmp_path, monkeypatch):
     """The network sees no more rows than its context has, however many are read."""
     seen = []
-    find = engine.find_clusters
+    find = proposal.find_clusters
     monkeypatch.setattr(
-        engine,
+        proposal,
         "find_clusters",
         lambda system, batch, **rest: (
             seen.append(int(batch.mask.sum())) or find(system, batch, **rest)

@@ -240,7 +240,7 @@ def test_damaged_weights_are_refused(blobs, tmp_path):
     tensors, header = load_tensors(find("dac-mog2d"))
     tensors["network.membership_head.bias"] *= np.nan
     save_tensors(tmp_path / "mine.safetensors", tensors, header)
-    with pytest.raises(ValueError, match="weights are damaged"):
+    with pytest.raises(WeightsError, match=r"membership_head\.bias is not made of finite numbers"):
         DAC(tmp_path / "mine.safetensors").fit(blobs.points)
 
 

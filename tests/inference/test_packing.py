@@ -16,13 +16,17 @@ from coterie.inference.rules import (
     merged,
     mixture,
     neighbours,
+    partition,
     replay,
     wrapped,
 )
 from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.inference.rules.mixture import MixtureRule
 
-MODULES = (branching, direct, divided, full_mixture, merged, mixture, neighbours, replay, wrapped)
+MODULES = (
+    *(branching, direct, divided, full_mixture, merged, mixture, neighbours, partition, replay),
+    wrapped,
+)
 
 
 def round_trip(value):
@@ -147,9 +151,15 @@ def test_every_rule_that_a_fit_leaves_comes_back():
         fitted = clusterer(weights, **asked).fit(crowd()).fitted_
         assert_same_answers(fitted.rule, torch.from_numpy(fitted.frame(crowd())))
         seen |= rules_in(pack(fitted.rule).value)
-    # Those that a second look leaves, a direct system or a full mixture have tests of their own.
-    others = {"BranchingRule", "FramedRule", "DirectRule", "FullMixtureRule"}
+    # Those of a second look, a direct system, a full mixture and a partition have their own tests.
+    others = {"BranchingRule", "FramedRule", "DirectRule", "FullMixtureRule", "PartitionRule"}
     assert seen == {rule.__name__ for rule in RULES} - others
+
+
+def test_partitions_come_back():
+    points = crowd().astype(np.float32)
+    rule = partition.PartitionRule.of(np.arange(len(points)) % 3, points)
+    assert_same_answers(rule, torch.from_numpy(points + 0.1))
 
 
 def test_branches_in_frames_of_their_own_come_back():

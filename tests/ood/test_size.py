@@ -119,7 +119,10 @@ def taught_two(tmp_path_factory):
     """The same network, as if no set of its training had had more than two clusters."""
     network, card = open_model("amcp-universal")
     path = tmp_path_factory.mktemp("weights") / "two.safetensors"
-    save_system(path, network, replace(card, traits=replace(card.traits, k_max=2)))
+    settings = {**card.settings, "k_max": 2}
+    save_system(
+        path, network, replace(card, settings=settings, traits=replace(card.traits, k_max=2))
+    )
     return path
 
 

@@ -94,12 +94,12 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
     if result["mean_log_likelihood"] is not None:
         say(f"[dim]fit      [/] mean log-likelihood {result['mean_log_likelihood']:.3f} per row")
     console.print(cluster_table(result["clusters"], rows))
-    if (expected := result["expected_agreement"]) is not None:
+    if (expected := result.get("expected_agreement")) is not None:
         numbers = list(result["k_probabilities"].items())[:3]
         believed = ", ".join(f"{k} ({p:.0%})" for k, p in numbers)
         say(f"[dim]belief   [/] number of clusters {believed}")
         say(f"[dim]expected [/] agreement with the true clusters {expected:.2f} (ARI)")
-    if (other := result["runner_up"]) is not None:
+    if (other := result.get("runner_up")) is not None:
         clusters = "cluster is" if other == 1 else "clusters are"
         say(f"[yellow]note     [/] {other} {clusters} nearly as probable: --n-clusters {other}")
     if noise := result["noise"]:

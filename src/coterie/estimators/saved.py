@@ -6,14 +6,11 @@ where the rule needs it, the network. It does not hold the labels of the fitted 
 unpickled.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import Tensor
 
 import coterie
 from coterie.estimators.fitted import Fitted
@@ -46,8 +43,7 @@ def save(estimator: Any, path: str | Path) -> Path:
         "fitted": packed.value,
     }
     path = Path(path)
-    header = {"version": FORMAT_VERSION, "model": model}
-    save_tensors(path, packed.tensors, {**header, "digest": digest_of(packed.tensors, model)})
+    save_tensors(path, packed.tensors, {"version": FORMAT_VERSION, "model": model})
     return path
 
 
@@ -66,13 +62,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | np.ndarray):
         return [_plain(each) for each in value]
     return None
-
-
-def digest_of(tensors: Mapping[str, Tensor], model: Mapping[str, Any]) -> str:
-    """A checksum of everything that a prediction depends on."""
-    digest = hashlib.sha256(json.dumps(model, sort_keys=True).encode())
-    for name in sorted(tensors):
-        tensor = tensors[name].contiguous()
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.numpy().tobytes())
-    return digest.hexdigest()
