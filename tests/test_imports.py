@@ -30,6 +30,7 @@ CHAIN = (
     "inference",
     "training",
     "estimators",
+    "dask",
     "comparison",
     "playground",
     "cli",
@@ -44,7 +45,7 @@ BESIDE = {
 }
 # Who may use what stands beside; a network never sees a prior, a file or a score.
 USERS = {
-    "data": {"training", "estimators", "comparison", "playground", "cli"},
+    "data": {"training", "estimators", "dask", "comparison", "playground", "cli"},
     "metrics": {"training", "plots", "comparison", "playground", "cli"},
     "palette": {"comparison", "playground", "cli"},
     "plots": {"cli"},

@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from coterie.inference.hashed_draw import draw_by_value, row_hashes
+from coterie.inference import hashed_draw
+from coterie.inference.hashed_draw import (
+    Counted,
+    draw_by_value,
+    draw_copies,
+    draw_rows,
+    in_hashed_order,
+    merge_sketches,
+    salted,
+    sketch_rows,
+)
+from coterie.inference.row_hashes import row_hashes
 
 
 @pytest.fixture
@@ -50,3 +61,77 @@ def test_equal_numbers_have_equal_hashes_whatever_their_type():
 def test_columns_are_told_apart():
     table = np.array([[1.0, 2.0], [2.0, 1.0]])
     assert len(np.unique(row_hashes(table))) == 2
+
+
+def test_a_salt_draws_another_sample_in_any_order(table):
+    order = np.random.default_rng(1).permutation(len(table))
+    (plain,), (one,), (permuted,) = (
+        draw_by_value(rows, 500, salt=salt)
+        for rows, salt in [(table, 0), (table, 5), (table[order], 5)]
+    )
+    np.testing.assert_array_equal(in_order(table[one]), in_order(table[order][permuted]))
+    assert len(np.intersect1d(plain, one)) < 250
+
+
+def test_the_order_of_hashes_is_that_of_the_values(table):
+    order = np.random.default_rng(1).permutation(len(table))
+    np.testing.assert_array_equal(
+        table[in_hashed_order(table)], table[order][in_hashed_order(table[order])]
+    )
+
+
+@pytest.fixture
+def crowded(monkeypatch):
+    """Few values are counted, so that most tables have more: 20,000 rows, 6,000 of them equal."""
+    monkeypatch.setattr(hashed_draw, "CAPACITY", 2_000)
+    monkeypatch.setattr(hashed_draw, "RARITY", 128)
+    monkeypatch.setattr(hashed_draw, "CHUNK", 3_000)
+    draw = np.random.default_rng(2)
+    values = draw.normal(size=(20_000, 2)).round(2)
+    values[:6_000] = 1.5
+    return draw.permutation(values)
+
+
+def drawn_from(parts, size):
+    """The rows that are drawn from partitions of a table."""
+    sketched = [sketch_rows(row_hashes(part), 2_000) for part in parts]
+    total, first = merge_sketches([each.sketch for each in sketched])
+    rows = np.concatenate([part[each.rows] for part, each in zip(parts, sketched, strict=True)])
+    whole = np.concatenate(parts)
+    hashes = row_hashes(whole)
+    candidates = total.candidates()
+    counts = np.array([(hashes == each).sum() for each in candidates], dtype=np.int64)
+    often = counts * hashed_draw.RARITY > len(whole)
+    examples = [whole[np.argmax(hashes == each)] for each in candidates[often]]
+    drawn = draw_copies(total, Counted(candidates[often], counts[often]), size)
+    return np.concatenate([rows[first], np.reshape(examples, (-1, 2))])[drawn.value]
+
+
+@pytest.mark.parametrize("cuts", [[], [1, 5_000], [0, 0, 7, 19_999], [*range(400, 20_000, 400)]])
+def test_partitions_are_drawn_from_as_the_whole(crowded, cuts):
+    (rows,) = draw_rows(row_hashes(crowded), 1_000)
+    again = drawn_from(np.split(crowded[::-1], cuts), 1_000)
+    np.testing.assert_array_equal(in_order(crowded[rows]), in_order(again))
+    assert len(np.unique(rows)) == 1_000
+
+
+def test_more_values_than_are_counted_are_drawn_in_proportion(crowded):
+    (rows,) = draw_rows(row_hashes(crowded), 1_000)
+    drawn = crowded[rows]
+    assert (drawn == 1.5).all(1).mean() == pytest.approx(0.3, abs=0.04)
+    others = drawn[(drawn != 1.5).any(1)]
+    assert others.mean(0) == pytest.approx([0, 0], abs=0.12)
+    assert others.std(0) == pytest.approx([1, 1], abs=0.08)
+
+
+def test_values_that_are_there_twice_are_drawn_twice_as_often(monkeypatch):
+    monkeypatch.setattr(hashed_draw, "CAPACITY", 2_000)
+    values = np.random.default_rng(0).normal(size=(12_000, 1))
+    twice = np.concatenate([values, values[:6_000]])
+    (rows,) = draw_rows(row_hashes(twice), 2_000)
+    assert np.isin(twice[rows], values[:6_000]).mean() == pytest.approx(2 / 3, abs=0.04)
+
+
+def test_salted_with_zero_is_itself():
+    hashes = row_hashes(np.arange(6.0).reshape(3, 2))
+    np.testing.assert_array_equal(salted(hashes, 0), hashes)

@@ -174,6 +174,13 @@ def test_branches_in_frames_of_their_own_come_back():
     assert {name.split(".")[0] for name in packed.tensors if "system" in name} == {"system0"}
 
 
+def test_trees_keep_their_leaves():
+    tree = cKDTree(crowd(), leafsize=5)
+    again = round_trip(tree)
+    assert again.leafsize == 5
+    np.testing.assert_array_equal(again.data, tree.data)
+
+
 def test_answers_of_a_direct_system_come_back(small_dac):
     rule = direct.DirectRule(small_dac, (torch.rand(3, 2),), torch.arange(3), torch.float32)
     again = round_trip(rule)

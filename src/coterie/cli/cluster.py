@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coterie.cli.on_engine import Settings, cluster_on_engine, refuse_for_engine
 from coterie.cli.options import (
     Array,
     AsJson,
@@ -15,6 +16,7 @@ from coterie.cli.options import (
     DecimalSign,
     Encoding,
     Ending,
+    EngineOption,
     Exclude,
     Files,
     Header,
@@ -26,6 +28,7 @@ from coterie.cli.options import (
     NClusters,
     Noise,
     Sample,
+    Scheduler,
     Separator,
     command_line,
     parse_n_clusters,
@@ -109,9 +112,39 @@ def cluster(
         ),
     ] = Ending.auto,
     no_consolidate: Annotated[bool, typer.Option("--no-consolidate", hidden=True)] = False,
+    engine: EngineOption = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Cluster the rows of a table; the number of clusters is inferred."""
     targets = Targets(out, plot, report)
+    if engine is not None or scheduler is not None:
+        others = {
+            "--report": report,
+            "--plot": plot,
+            "--save": save,
+            "--sample": sample,
+            "--categorical": categorical,
+            "--array": array,
+        }
+        refuse_for_engine(engine, out, others)
+        chosen = Settings(
+            weights,
+            n_clusters,
+            min_cluster_size,
+            noise,
+            _chosen_ending(ending, no_consolidate),
+            seed,
+        )
+        cluster_on_engine(
+            [str(file) for file in files],
+            chosen,
+            (columns, exclude, ids),
+            out,
+            scheduler,
+            as_json=as_json,
+            labels_only=labels_only,
+        )
+        return
     if as_json and out == STANDARD_OUTPUT:
         refuse("--json and --out - would both write to standard output")
     with refusing():

@@ -28,6 +28,12 @@ class Ending(StrEnum):
     consolidate = "consolidate"
 
 
+class Engine(StrEnum):
+    """Where many files are clustered."""
+
+    dask = "dask"
+
+
 File = Annotated[
     Path,
     typer.Argument(
@@ -166,6 +172,24 @@ ModelSeed = Annotated[
         min=0,
         help="Random seed for the samples of long tables. Default: rows are drawn by their values,"
         " as in Python.",
+        show_default=False,
+    ),
+]
+EngineOption = Annotated[
+    Engine | None,
+    typer.Option(
+        "--engine",
+        help="Cluster many Parquet files, as in 'folder/*.parquet', on a cluster of machines;"
+        " --out is then a folder.",
+        show_default=False,
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="The scheduler of the cluster, as in tcp://host:8786. Default: all cores of this"
+        " machine.",
         show_default=False,
     ),
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -16,8 +17,16 @@ from rich.progress import (
 
 PATIENCE = 1.0  # seconds before the bars appear
 
-# Begins a stage and returns a function that reports the share that is done.
-Begin = Callable[[str], Callable[[float], None]]
+
+class Report(Protocol):
+    """Tells the share that is done, and a detail beside the bar."""
+
+    def __call__(self, share: float, detail: str = "") -> None:
+        """Tell."""
+
+
+# Begins a stage and returns a function that reports on it.
+Begin = Callable[[str], Report]
 
 
 @contextmanager
@@ -32,6 +41,7 @@ def stages() -> Iterator[Begin]:
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
+        TextColumn("{task.fields[detail]}"),
         TimeRemainingColumn(),
         TimeElapsedColumn(),
         console=console,
@@ -41,11 +51,13 @@ def stages() -> Iterator[Begin]:
     patience = Timer(PATIENCE, bars.start)
     patience.daemon = True
 
-    def begin(name: str) -> Callable[[float], None]:
+    def begin(name: str) -> Report:
         for task in bars.tasks:
             bars.update(task.id, total=1.0, completed=1.0)
-        current = bars.add_task(name, total=None)
-        return lambda share: bars.update(current, total=1.0, completed=share)
+        current = bars.add_task(name, total=None, detail="")
+        return lambda share, detail="": bars.update(
+            current, total=1.0, completed=share, detail=detail
+        )
 
     if console.is_terminal:
         patience.start()

@@ -27,6 +27,8 @@ EXTRAS = {
     "onnx": "onnx",
     "onnxscript": "onnx",
     "huggingface_hub": "hub",
+    "dask": "dask",
+    "distributed": "dask",
 }
 
 

@@ -65,15 +65,17 @@ class AMCP(AmortizedClusterer):
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
-        Determines the sample where there are more rows than context_size, or weights. None: rows
-        are drawn by a hash of their values, so the same rows in any order give the same sample.
+        Determines the sample where there are more rows than context_size, or weights. Without
+        weights rows are drawn by a hash of their values and the seed, so the same rows in any order
+        give the same sample.
     consolidate, update_previous : bool
         Deprecated, use `ending`.
 
     Attributes
     ----------
     labels_ : ndarray (n,)
-        Clusters 0..k-1 by falling size; -1 is noise, where that was asked for.
+        Clusters 0..k-1 by falling size; -1 is noise, where that was asked for. Of more than 100,000
+        rows so many are drawn, and the frame, the clusters and their sizes are found on these.
     n_clusters_ : int
         k, the number of clusters, noise not counted.
     probabilities_ : ndarray (n, k)

@@ -1,11 +1,12 @@
 """What the estimators of all systems share."""
 
+import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -30,11 +31,16 @@ from coterie.estimators.saved import save
 from coterie.frames.column_roles import LeftOut
 from coterie.frames.encoded_table import Encoded, EncodedTable, TableEncoding
 from coterie.frames.fitting import fit_frame
-from coterie.frames.protocol import FramedTable
+from coterie.frames.protocol import Frame, FramedTable
 from coterie.frames.standard import MAX_ROWS, NUMERIC
-from coterie.frames.table_columns import TOO_LARGE, column_names, with_distinct_names
+from coterie.frames.table_columns import (
+    TOO_LARGE,
+    column_names,
+    take_rows,
+    with_distinct_names,
+)
 from coterie.frames.table_encoding import ColumnChoice, fit_encoding
-from coterie.inference.assignment import apply_labels
+from coterie.inference.assignment import apply, apply_labels
 from coterie.inference.belief import (
     FitRecord,
     agreement_to_expect,
@@ -43,15 +49,17 @@ from coterie.inference.belief import (
     nearly_as_probable,
 )
 from coterie.inference.constraints import Constraints
-from coterie.inference.context import Sample, draw_context, draw_weighted_context
+from coterie.inference.context import Sample, draw_weighted_context
 from coterie.inference.drift import Familiar
 from coterie.inference.endings import ENDINGS, Ending, EndingName, choose_ending
 from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
-from coterie.inference.hashed_draw import draw_by_value
+from coterie.inference.hashed_draw import draw_by_value, draw_rows, in_hashed_order, salted
 from coterie.inference.outliers import scattered
-from coterie.inference.result import NOISE
+from coterie.inference.result import NOISE, Clustering, Step
+from coterie.inference.row_hashes import row_hashes
 from coterie.ood.size import cluster_count_warnings, size_warnings, texture_warnings
 from coterie.systems.protocol import Direct, Sequential
+from coterie.systems.traits import Traits
 from coterie.weights.catalogue import open_card, open_model
 from coterie.weights.format import Card
 
@@ -113,21 +121,70 @@ class AmortizedClusterer(
         constants are left out. Warnings name the columns. An array is taken as it is and must hold
         finite numbers.
 
+        With more than 100,000 rows, or context_size where that is more, everything is found on so
+        many of them, drawn by value, and all rows are labelled.
+
         sample_weight (n,): integer weights repeat the row. Where their sum exceeds `context_size`,
         and for other weights, they are the relative frequencies with which rows are drawn. A row of
         weight zero does not influence the clusters, but gets a label. Equal weights change nothing.
         Sizes, by which clusters are ordered and dissolved, are sums of weights, in units of their
         mean where they are no integers. The filling of gaps in a data frame ignores weights.
         """
+        if _is_equal_everywhere(sample_weight, _n_rows(X)):
+            sample_weight = None
+        ending = self._ending_name()
+        sampled = sample_weight is None and _n_rows(X) > self._most_rows()
+        found = self._fit_sample(X, ending) if sampled else self._find(X, ending, sample_weight)
+        return self._keep(found, stacklevel=4)  # above scikit-learn's wrapper of fit
+
+    def fit_drawn(self, X: Any, n_rows: int) -> Self:
+        """Find the clusters on rows X (m, d) that were drawn from a table of n_rows.
+
+        As `fit` does with tables of more than 100,000 rows, for those who draw the rows elsewhere.
+        `min_cluster_size` counts rows of the table; `labels_` are those of X.
+        """
+        self._validate_params()
+        ending = self._ending_name()
+        found = self._find(X, ending, n_rows=n_rows if n_rows > _n_rows(X) else None)
+        return self._keep(found, stacklevel=3)
+
+    def _fit_sample(self, X: Any, ending: EndingName) -> "Found":
+        """The clusters of a sample of a large table X (n, d), and the labels of all its rows."""
+        is_frame = column_names(X) is not None
+        if is_frame:
+            X = with_distinct_names(X)
+        elif not isinstance(X, EncodedTable):
+            X = self._check(X, reset=True).table
+        values = X.table if isinstance(X, EncodedTable) else X
+        (rows,) = draw_rows(salted(row_hashes(values), self._salt()), self._most_rows())
+        drawn = take_rows(values, rows)
+        if isinstance(X, EncodedTable):
+            drawn = replace(X, table=drawn)
+        found = self._find(drawn, ending, n_rows=_n_rows(X))
+        del drawn  # a third of the memory that labelling needs
+        table, notes = self._check(X, reset=False) if is_frame else Encoded(values, ())
+        fitted = found.fitted
+        labels, probabilities = apply(fitted.rule, fitted.points(table), noise=fitted.noise)
+        clustering = replace(
+            found.clustering,
+            labels=labels,
+            probabilities=probabilities,
+            steps=tuple(_renumbered(step, rows) for step in found.clustering.steps),
+            warnings=tuple(dict.fromkeys((*found.notes, *notes))),
+        )
+        return found._replace(clustering=clustering)
+
+    def _find(
+        self,
+        X: Any,
+        ending_name: EndingName,
+        sample_weight: ArrayLike | None = None,
+        n_rows: int | None = None,
+    ) -> "Found":
+        """The clusters of X (n, d); n_rows: of the table, where X is a sample of it."""
         table, notes = self._check(X, reset=True)
-        card = open_card(self.weights)
-        if card.system != self.system:
-            raise ValueError(
-                f"weights {str(self.weights)!r} are of the system {card.system!r},"
-                f" {type(self).__name__} needs {self.system!r}"
-            )
+        card = self._card()
         traits = card.traits
-        ending_name = ending_of(self, traits)
         judge = judged_ending(
             self.weights,
             ending_name,
@@ -139,22 +196,22 @@ class AmortizedClusterer(
         ending = choose_ending(ending_name, traits, judge)
         network, exact = self._networks(ending)
         config = self._inference(card, ending)
-        # Without a seed the draws do not depend on the order of the rows, nor on global state.
+        if n_rows is not None:
+            share = len(table) / n_rows
+            smallest = max(1, round(share * self.min_cluster_size))
+            config = replace(
+                config, constraints=replace(config.constraints, min_cluster_size=smallest)
+            )
+            if self._encoding is not None and not isinstance(X, EncodedTable):
+                notes = self._encoding.notes  # without those on gaps, which are of the sample
+        # Without a seed the draws do not depend on global state.
         random_state = check_random_state(0 if self.random_state is None else self.random_state)
         sample = self._sample(table, sample_weight, config.context_size, random_state)
-        representative = table if sample_weight is None else table[sample.rows]
+        representative = slice(None) if sample_weight is None else sample.rows
         if self.noise and traits.frame == "standard":
             sample = self._without_outliers(table, sample)
-            representative = table[sample.rows]
-        if self.random_state is None and len(representative) > MAX_ROWS:
-            representative = representative[draw_by_value(representative, MAX_ROWS)[0]]
-        frame = fit_frame(
-            representative,
-            traits.columns,
-            traits.frame,
-            groups=None if self._encoding is None else self._encoding.groups,
-            random_state=random_state,
-        )
+            representative = sample.rows
+        frame = self._fit_frame(table[representative], traits)
         columns = min(table.shape[1], traits.columns)
         framed = FramedTable(table, frame)
         outcome = cluster_points(
@@ -170,31 +227,50 @@ class AmortizedClusterer(
         strange = size_warnings(outcome.context, card.sizes)
         strange += _strange(outcome, card, config.constraints)
         notes = (*notes, *projected, *strange, *outcome.clustering.warnings)
-        for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=3)  # above scikit-learn's wrapper of fit
-        self.left_out_ = () if self._encoding is None else self._encoding.left_out
-        self.fitted_ = Fitted(frame, outcome.rule, outcome.noise)
         units = None
         if traits.frame == "standard" and outcome.verdict is None:
             judged = outcome.rows[judged_rows(len(outcome.rows))]
             units = framed.units(judged).astype(np.float32)
-        self._record = FitRecord(network, outcome, config, columns, units)
+        drawn = table[sample.rows]
+        return Found(
+            Fitted(frame, outcome.rule, outcome.noise),
+            replace(outcome.clustering, warnings=notes),
+            FitRecord(network, outcome, config, columns, units),
+            self._encoding,
+            (drawn.min(0), drawn.max(0)),
+        )
+
+    def _fit_frame(self, table: NDArray, traits: Traits) -> Frame:
+        """The frame of a table (n, d), the same to the last bit for rows in any order."""
+        if traits.frame == "standard" or table.shape[1] > traits.columns:
+            if len(table) > MAX_ROWS:
+                table = table[draw_by_value(table, MAX_ROWS, salt=self._salt())[0]]
+            table = table[in_hashed_order(table)]
+        groups = None if self._encoding is None else self._encoding.groups
+        return fit_frame(table, traits.columns, traits.frame, groups=groups)
+
+    def _keep(self, found: "Found", stacklevel: int) -> Self:
+        """Warn of what the user should know, and set the fitted attributes."""
+        for note in found.notes:
+            warnings.warn(note, UserWarning, stacklevel=stacklevel)
+        self.left_out_ = () if found.encoding is None else found.encoding.left_out
+        self.fitted_ = found.fitted
+        self._record = found.record
         self._k_probabilities = None
         self._expected_agreement = None
         self._known = None
-        rows = table[sample.rows]
-        self._range = (rows.min(0), rows.max(0))
-        self.clustering_ = replace(outcome.clustering, warnings=notes)
-        if outcome.verdict is not None:
+        self._range = found.range
+        self.n_clusters_ = found.clustering.n_clusters
+        self.clustering_ = found.clustering
+        if found.record.outcome.verdict is not None:
             self.clustering_ = replace(
                 self.clustering_,
                 expected_agreement=self.expected_agreement_,
                 k_probabilities=self.k_probabilities_,
             )
-        self.trace_ = outcome.clustering.steps
-        self.labels_ = outcome.clustering.labels
-        self.probabilities_ = outcome.clustering.probabilities
-        self.n_clusters_ = outcome.clustering.n_clusters
+        self.trace_ = found.clustering.steps
+        self.labels_ = found.clustering.labels
+        self.probabilities_ = found.clustering.probabilities
         self._sizes = np.bincount(self.labels_ + 1, minlength=self.n_clusters_ + 1)[1:]
         self._n_noise = int((self.labels_ == NOISE).sum())
         return self
@@ -277,6 +353,20 @@ class AmortizedClusterer(
             self._known = Familiar.of(outcome.context, labels, *self._range)
         return self._known
 
+    def predictor(self, device: str = "cpu") -> Self:
+        """A copy for `predict`, `predict_proba` and `transform` alone, on a device.
+
+        It holds nothing of the fitted rows and little of the network, so it is small enough to be
+        sent to many machines. It can be pickled and used by several threads.
+        """
+        check_is_fitted(self)
+        light = copy.copy(self)
+        for name in ("labels_", "probabilities_", "clustering_", "trace_", "_record", "_range"):
+            light.__dict__.pop(name, None)
+        light._k_probabilities = light._expected_agreement = light._known = None
+        light.fitted_ = self.fitted_.shipped(device)
+        return light
+
     @property
     def _n_features_out(self) -> int:
         return int(self.n_clusters_)
@@ -339,15 +429,36 @@ class AmortizedClusterer(
         context_size: int,
         random_state: np.random.RandomState,
     ) -> Sample:
-        """The context: by weights where there are any, by value where there is no seed."""
+        """The context: by weights where there are any, otherwise by value and seed."""
         if sample_weight is not None:
             weights = _check_sample_weight(
                 sample_weight, table, dtype=np.float64, ensure_non_negative=True
             )
             return draw_weighted_context(weights, context_size, random_state)
+        return Sample(draw_by_value(table, context_size, salt=self._salt())[0])
+
+    def _most_rows(self) -> int:
+        """With more rows than this, the frame and the clusters are found on so many of them."""
+        card = self._card()
+        return max(MAX_ROWS, card.context_size if self.context_size is None else self.context_size)
+
+    def _ending_name(self) -> EndingName:
+        return ending_of(self, self._card().traits)
+
+    def _card(self) -> Card:
+        card = open_card(self.weights)
+        if card.system != self.system:
+            raise ValueError(
+                f"weights {str(self.weights)!r} are of the system {card.system!r},"
+                f" {type(self).__name__} needs {self.system!r}"
+            )
+        return card
+
+    def _salt(self) -> int:
+        """What the seed adds to the hashes of rows; a generator that was given stays as it is."""
         if self.random_state is None:
-            return Sample(draw_by_value(table, context_size)[0])
-        return draw_context(len(table), context_size, random_state)
+            return 0
+        return int(copy.deepcopy(check_random_state(self.random_state)).randint(1, 2**63 - 1))
 
     def _without_outliers(self, table: NDArray, sample: Sample) -> Sample:
         """The context without rows far from all others, which would stretch the frame.
@@ -360,6 +471,7 @@ class AmortizedClusterer(
         if not numeric.shape[1]:
             return sample
         rows = np.unique(sample.rows)
+        rows = rows[in_hashed_order(table[rows])]
         outliers = rows[scattered(numeric[rows])]
         return sample._replace(rows=sample.rows[~np.isin(sample.rows, outliers)])
 
@@ -419,6 +531,47 @@ class AmortizedClusterer(
     def _column_choice(self) -> ColumnChoice:
         given = (self.columns, self.exclude, self.categorical)
         return ColumnChoice(*(() if names is None else tuple(names) for names in given))
+
+
+class Found(NamedTuple):
+    """What a fit finds: the labels of the clustering are those of the rows it was given.
+
+    range: the least and the largest value (d,) of each column of the context.
+    """
+
+    fitted: Fitted
+    clustering: Clustering
+    record: FitRecord
+    encoding: TableEncoding | None
+    range: tuple[NDArray, NDArray]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know."""
+        return self.clustering.warnings
+
+
+def _n_rows(X: Any) -> int:
+    """The number of rows of what may not be a table yet; zero where it has none."""
+    shape = getattr(X, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) == 2 else 0
+    return len(X) if hasattr(X, "__len__") else 0
+
+
+def _is_equal_everywhere(sample_weight: ArrayLike | None, n_rows: int) -> bool:
+    """Whether all n rows weigh the same, so that the weights say nothing."""
+    if sample_weight is None:
+        return False
+    weights = np.asarray(sample_weight)
+    if weights.shape != (n_rows,) or not n_rows or weights.dtype.kind not in "biuf":
+        return False
+    return bool(weights[0] > 0 and (weights == weights[0]).all() and np.isfinite(weights[0]))
+
+
+def _renumbered(step: Step, rows: NDArray[np.intp]) -> Step:
+    """A step on a sample, told in the rows (m,) of the table."""
+    return replace(step, claimed=rows[step.claimed], offered=rows[step.offered])
 
 
 def _projected(given: int, width: int) -> tuple[str, ...]:

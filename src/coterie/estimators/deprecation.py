@@ -28,6 +28,6 @@ def ending_of(estimator: Any, traits: Traits) -> EndingName:
     warnings.warn(
         f'consolidate and update_previous are deprecated: use ending="{replaced}"',
         FutureWarning,
-        stacklevel=4,  # above fit and scikit-learn's wrapper of it
+        stacklevel=5,  # above _ending, fit and scikit-learn's wrapper of it
     )
     return replaced

@@ -1,6 +1,6 @@
 """What a fit leaves behind for new rows: immutable, picklable, and all that prediction needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from coterie.frames.protocol import Frame, FramedTable
 from coterie.inference.assignment import apply, apply_labels
 from coterie.inference.rules.protocol import Rule
+from coterie.inference.rules.shipping import placed, slimmed
 
 
 @dataclass(frozen=True)
@@ -37,3 +38,8 @@ class Fitted:
     def predict_proba(self, table: NDArray) -> NDArray[np.float64]:
         """The probability of each cluster for each row of a table: (n, k)."""
         return apply(self.rule, self.points(table)).probabilities
+
+    def shipped(self, device: str = "cpu") -> "Fitted":
+        """The same for prediction alone, on a device: without networks that no prediction needs."""
+        rule = slimmed(self.rule, noise=self.noise)
+        return replace(self, rule=placed(rule, device))

@@ -77,6 +77,13 @@ def read_columns(frame: Any) -> Iterator[FrameColumn]:
         yield _read(name, _column(frame, position))
 
 
+def take_rows(frame: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of a data frame or an array, by position."""
+    if hasattr(frame, "iloc"):
+        return frame.iloc[rows]
+    return frame.take(rows) if hasattr(frame, "column") else frame[rows]
+
+
 def as_categories(column: FrameColumn) -> FrameColumn:
     """A column of any kind as categories; whole numbers read the same in any numeric type."""
     if column.kind == "categories":

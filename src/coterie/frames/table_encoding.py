@@ -196,7 +196,8 @@ def _fitted(verdicts: Sequence[_Verdict], remarks: Remarks) -> TableEncoding:
 
 def _indicators(column: FrameColumn, unit: float) -> Indicators:
     sizes = _level_sizes(column)
-    shares = sizes / len(column.values)
+    # In one order, whatever that of the rows: a sum's last bit depends on it.
+    shares = np.sort(sizes) / len(column.values)
     present = [level for level, size in zip(column.levels, sizes, strict=True) if size]
     total_variance = float((shares * (1 - shares)).sum())
     return Indicators(tuple(sorted(present)), unit / np.sqrt(total_variance))
@@ -205,5 +206,6 @@ def _indicators(column: FrameColumn, unit: float) -> Indicators:
 def _typical_deviation(columns: Sequence[NDArray[np.float64]]) -> float:
     """The root of the mean variance of numeric columns; one if all are constant."""
     seen = [values[np.isfinite(values)] for values in columns]
-    variances = [values.var() for values in seen if len(values)]
+    # Sorted, so that the order of the rows does not change a bit.
+    variances = [np.sort(values).var() for values in seen if len(values)]
     return float(np.sqrt(np.mean(variances))) or 1.0 if variances else 1.0

@@ -1,61 +1,266 @@
 """Rows drawn by a hash of their values.
 
-The default sample of a large table needs no seed and does not depend on the order of the rows: rows
-are ordered by a hash of their values, and a context is a range of that order.
+The sample of a large table does not depend on the order of its rows, nor on how they are divided
+among partitions: rows are ordered by a hash of their values and a salt, and a sample is the
+beginning of that order.
+
+Equal rows are told apart by a number, so that a value that a third of the rows have makes up a
+third of the sample. Their number must be known exactly. It is, for the `capacity` distinct values
+that come first in the order, and for frequent values; a `Sketch` of each partition counts both, and
+sketches can be merged. Where there are more distinct values, the sample is drawn from these.
 """
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Hashes = NDArray[np.uint64]
+from coterie.inference.row_hashes import STEP, Hashes, mixed, row_hashes
 
-CHUNK = 262_144
-# Odd constants with bits all over (the golden ratio; the finaliser of MurmurHash3, Appleby 2011).
-STEP = np.uint64(0x9E3779B97F4A7C15)
-FIRST = np.uint64(0xFF51AFD7ED558CCD)
-SECOND = np.uint64(0xC4CEB9FE1A85EC53)
-HALF = np.uint64(33)
+Counts = NDArray[np.int64]
+Indices = NDArray[np.intp]
 
-
-def row_hashes(table: NDArray) -> Hashes:
-    """A hash of the values of each row (n, d), whatever their type: (n,)."""
-    hashes = np.empty(len(table), dtype=np.uint64)
-    for start in range(0, len(table), CHUNK):
-        # Adding zero turns minus zero into zero, which is equal to it.
-        part = np.ascontiguousarray(table[start : start + CHUNK], dtype=np.float64) + 0.0
-        words = part.view(np.uint64)
-        own = np.zeros(len(part), dtype=np.uint64)
-        for column in range(words.shape[1]):
-            salt = np.uint64(int(STEP) * (column + 1) % 2**64)
-            own = _mixed(own ^ (words[:, column] + salt))
-        hashes[start : start + CHUNK] = own
-    return hashes
+# A value is frequent that more than one row in so many has: it is counted wherever it stands in
+# the order. A sample of 100,000 rows has one or two rows of a value that just misses this.
+RARITY = 65_536
+CAPACITY = 100_000  # distinct values whose rows are counted
+CHUNK = 65_536
+MAX_COPIES = 4_194_304  # of the counted rows; more are scaled down, to save memory
 
 
-def draw_by_value(table: NDArray, size: int, n_contexts: int = 1) -> list[NDArray[np.intp]]:
-    """Disjoint contexts of at most size rows of a table (n, d), each in the order of the table.
+class Counted(NamedTuple):
+    """Distinct hashes (m,) in the order in which rows are drawn, and how many rows have each."""
 
-    Equal rows are told apart by how many of them came before, so that a value that a third of the
-    rows have makes up a third of the sample; which of the equal rows are drawn does not matter.
+    hashes: Hashes
+    counts: Counts
+
+
+class Copies(NamedTuple):
+    """Drawn rows in order: which of the distinct values (n,), and which of its equal rows (n,)."""
+
+    value: Indices
+    copy: Indices
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What partitions tell of their rows.
+
+    first: the values that come first, at most capacity of them; others: candidates for frequent
+    values among the rest, each counted too low by at most slack (Misra, Gries 1982).
+    """
+
+    n_rows: int
+    capacity: int
+    first: Counted
+    others: Counted
+    slack: int
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all values are among the first."""
+        return self.n_rows == int(self.first.counts.sum())
+
+    def candidates(self) -> Hashes:
+        """The values, not among the first, that may be frequent."""
+        return self.others.hashes[(self.others.counts + self.slack) * RARITY > self.n_rows]
+
+
+def draw_by_value(
+    table: NDArray, size: int, n_contexts: int = 1, *, salt: int = 0
+) -> list[Indices]:
+    """Disjoint samples of at most size rows of a table (n, d), each in the order of the table.
+
+    Which of several equal rows are drawn does not matter.
     """
     if len(table) <= size:
         return [np.arange(len(table))]
-    hashes = row_hashes(table)
-    order = np.argsort(hashes, kind="stable")
-    ordered = hashes[order]
-    new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-    place = np.arange(len(order))
-    occurrence = place - np.maximum.accumulate(np.where(new, place, 0))
-    again = _mixed(ordered ^ (STEP * (occurrence.astype(np.uint64) + np.uint64(1))))
-    n_contexts = min(n_contexts, len(table) // size)
-    wanted = n_contexts * size
-    first = np.argpartition(again, wanted - 1)[:wanted]
-    first = first[np.argsort(again[first], kind="stable")]
-    return [np.sort(order[first[at : at + size]]) for at in range(0, wanted, size)]
+    return draw_rows(salted(row_hashes(table), salt), size, n_contexts)
 
 
-def _mixed(words: Hashes) -> Hashes:
-    """Every bit of the words (n,) depends on every other."""
-    words = (words ^ (words >> HALF)) * FIRST
-    words = (words ^ (words >> HALF)) * SECOND
-    return words ^ (words >> HALF)
+def draw_rows(hashes: Hashes, size: int, n_contexts: int = 1) -> list[Indices]:
+    """The same, given the hashes (n,) of more than size rows."""
+    wanted = min(n_contexts, len(hashes) // size) * size
+    sketch = _sketch_in_chunks(hashes, max(wanted, CAPACITY))
+    candidates = np.sort(sketch.candidates())
+    counts = np.zeros(len(candidates), dtype=np.int64)
+    for _, which in _matches(hashes, candidates):
+        counts += np.bincount(which, minlength=len(candidates))
+    often = counts * RARITY > len(hashes)
+    frequent = in_order(Counted(candidates[often], counts[often]))
+    drawn = draw_copies(sketch, frequent, wanted)
+    values = np.concatenate([sketch.first.hashes, frequent.hashes])
+    rows = _copies_of(hashes, values[drawn.value], drawn.copy)
+    return [np.sort(rows[at : at + size]) for at in range(0, len(rows), size)]
+
+
+def in_hashed_order(table: NDArray) -> Indices:
+    """The rows of a table (n, d) in an order that depends on their values alone."""
+    return np.argsort(row_hashes(table), kind="stable")
+
+
+def salted(hashes: Hashes, salt: int) -> Hashes:
+    """Hashes (n,) that give another sample for each salt."""
+    return hashes ^ np.uint64(salt)
+
+
+def in_order(values: Counted) -> Counted:
+    """Distinct values in the order in which rows are drawn."""
+    order = np.argsort(_keys(values.hashes, 0), kind="stable")
+    return Counted(values.hashes[order], values.counts[order])
+
+
+class Sketched(NamedTuple):
+    """The sketch of some rows, and one row (m,) for each of its first values."""
+
+    sketch: Sketch
+    rows: Indices
+
+
+def sketch_rows(hashes: Hashes, capacity: int) -> Sketched:
+    """The sketch of rows with these hashes (n,)."""
+    order, starts = _runs(hashes)
+    counts = np.diff(starts, append=len(order))
+    every = Counted(hashes[order[starts]], counts)
+    others, slack = _frequent(Counted(every.hashes[capacity:], counts[capacity:]))
+    sketch = Sketch(len(hashes), capacity, _beginning(every, capacity), others, slack)
+    return Sketched(sketch, order[starts[:capacity]])
+
+
+def merge_sketches(sketches: list[Sketch]) -> Sketched:
+    """The sketch of all rows; rows: where its first values stand in all first ones, in a row."""
+    capacity = sketches[0].capacity
+    every, places = _together([each.first for each in sketches])
+    rest = Counted(every.hashes[capacity:], every.counts[capacity:])
+    others, more = _frequent(_together([rest, *(each.others for each in sketches)]).values)
+    sketch = Sketch(
+        sum(each.n_rows for each in sketches),
+        capacity,
+        _beginning(every, capacity),
+        others,
+        more + sum(each.slack for each in sketches),
+    )
+    return Sketched(sketch, places[:capacity])
+
+
+def draw_copies(sketch: Sketch, frequent: Counted, size: int) -> Copies:
+    """Draw size rows from the first values of a sketch and the frequent ones beyond them.
+
+    frequent: exact counts; they are numbered after the first values.
+    """
+    if not len(frequent.hashes) and sketch.first.counts.max() == 1:  # as for measured numbers
+        value = np.arange(min(size, len(sketch.first.counts)))
+        return Copies(value, np.zeros_like(value))
+    hashes = np.concatenate([sketch.first.hashes, frequent.hashes])
+    counts = np.concatenate([sketch.first.counts, frequent.counts]).astype(np.float64)
+    # The first are a share of all values. Frequent ones, all of which are here, have that share of
+    # their rows among the copies.
+    share, common = 1.0, np.zeros(len(hashes), dtype=bool)
+    if not sketch.is_complete:
+        share = (float(_keys(sketch.first.hashes[-1:], 0)[0]) + 1.0) / 2.0**64
+        common = counts * RARITY > sketch.n_rows
+    counts[common] *= share
+    most = max(MAX_COPIES, 4 * size)
+    if counts.sum() > most:
+        counts *= most / counts.sum()
+    # Rounded up or down by chance, which is the hash's.
+    chance = (mixed(hashes) >> np.uint64(11)).astype(np.float64) / 2.0**53
+    copies = np.floor(counts + chance).astype(np.intp)
+    value = np.repeat(np.arange(len(hashes)), copies)
+    copy = np.arange(len(value)) - np.repeat(np.cumsum(copies) - copies, copies)
+    keys = _keys(hashes[value], copy + common[value])
+    if share < 1:
+        # The keys of first values are below the share already, those of further copies are not.
+        further = (copy > 0) | common[value]
+        keys[further] = (keys[further] * share).astype(np.uint64)
+    size = min(size, len(keys))
+    drawn = np.argpartition(keys, size - 1)[:size]
+    drawn = drawn[np.argsort(keys[drawn], kind="stable")]
+    return Copies(value[drawn], copy[drawn])
+
+
+def _sketch_in_chunks(hashes: Hashes, capacity: int) -> Sketch:
+    """The sketch of rows with these hashes (n,), chunk by chunk to save memory."""
+    sketch = sketch_rows(hashes[:CHUNK], capacity).sketch
+    for start in range(CHUNK, len(hashes), CHUNK):
+        more = sketch_rows(hashes[start : start + CHUNK], capacity).sketch
+        sketch = merge_sketches([sketch, more]).sketch
+    return sketch
+
+
+def _matches(hashes: Hashes, wanted: Hashes) -> Iterator[tuple[Indices, Indices]]:
+    """Rows (m,) whose hash is among the wanted ones, which are sorted, and which of them (m,)."""
+    if not len(wanted):
+        return
+    for start in range(0, len(hashes), CHUNK):
+        part = hashes[start : start + CHUNK]
+        which = np.searchsorted(wanted, part)
+        which[which == len(wanted)] = 0
+        rows = np.flatnonzero(wanted[which] == part)
+        yield start + rows, which[rows]
+
+
+def _copies_of(hashes: Hashes, values: Hashes, copy: Indices) -> Indices:
+    """The rows of a table that are these copies (m,) of values (m,)."""
+    wanted, value = np.unique(values, return_inverse=True)
+    matches = list(_matches(hashes, wanted))
+    rows = np.concatenate([rows for rows, _ in matches])
+    which = np.concatenate([which for _, which in matches])
+    order = np.argsort(which, kind="stable")
+    starts = np.searchsorted(which[order], np.arange(len(wanted)))
+    return rows[order[starts[value] + copy]]
+
+
+class _Runs(NamedTuple):
+    """Rows (n,) in the order of drawing, and where each distinct value starts there (m,)."""
+
+    order: Indices
+    starts: Indices
+
+
+def _runs(hashes: Hashes) -> _Runs:
+    keys = _keys(hashes, 0)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    new = np.ones(len(order), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    return _Runs(order, np.flatnonzero(new))
+
+
+class _Joined(NamedTuple):
+    """Distinct values in order, with total counts, and where each first stood (m,)."""
+
+    values: Counted
+    places: Indices
+
+
+def _together(parts: list[Counted]) -> _Joined:
+    hashes = np.concatenate([part.hashes for part in parts])
+    counts = np.concatenate([part.counts for part in parts])
+    if not len(hashes):
+        return _Joined(Counted(hashes, counts), np.empty(0, dtype=np.intp))
+    order, starts = _runs(hashes)
+    totals = np.add.reduceat(counts[order], starts)
+    places = order[starts]
+    return _Joined(Counted(hashes[places], totals), places)
+
+
+def _beginning(values: Counted, size: int) -> Counted:
+    """The first values, copied so that the others are released."""
+    return Counted(values.hashes[:size].copy(), values.counts[:size].copy())
+
+
+def _frequent(values: Counted) -> tuple[Counted, int]:
+    """The RARITY most frequent values, counts reduced, and by how much they were reduced."""
+    slack = 0
+    if len(values.counts) > RARITY:
+        slack = int(np.partition(values.counts, -RARITY - 1)[-RARITY - 1])
+    kept = values.counts > slack
+    return Counted(values.hashes[kept], values.counts[kept] - slack), slack
+
+
+def _keys(hashes: Hashes, copy: Indices | int) -> Hashes:
+    """What orders rows: a hash of the value and of which of its equal rows it is."""
+    return mixed(hashes ^ (STEP * (np.asarray(copy, dtype=np.uint64) + np.uint64(1))))

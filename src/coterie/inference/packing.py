@@ -46,6 +46,7 @@ PARTS = (
     *(Indicators, LeftOut, Numbers, Omission, TableEncoding),
 )
 KNOWN: dict[str, type] = {each.__name__: each for each in (*RULES, *PARTS)}
+LEAF = 16  # points in a leaf of a tree, where a file does not say
 PRECISIONS = {"float32": torch.float32, "float64": torch.float64}
 
 
@@ -84,7 +85,7 @@ class _Packer:
             as_tensor = torch.from_numpy(_ordinary(value))
             return {"array": self._store(as_tensor), "axes": _layout(as_tensor)}
         if isinstance(value, cKDTree):
-            return {"tree": self.pack(np.asarray(value.data))}
+            return {"tree": self.pack(np.asarray(value.data)), "leaf": int(value.leafsize)}
         if isinstance(value, torch.dtype):
             return {"precision": _name_of(value)}
         if isinstance(value, nn.Module):
@@ -140,7 +141,8 @@ class _Unpacker:
             tensor = self._tensors[packed[kind]].clone().permute(tuple(np.argsort(packed["axes"])))
             return tensor if kind == "tensor" else tensor.numpy()
         if kind == "tree":
-            return cKDTree(self.unpack(packed["tree"]))
+            # With the same leaves: which of equally near places is found depends on them.
+            return cKDTree(self.unpack(packed["tree"]), leafsize=packed.get("leaf", LEAF))
         if kind == "precision":
             return PRECISIONS[packed["precision"]]
         if kind == "system":

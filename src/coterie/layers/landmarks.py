@@ -38,7 +38,8 @@ class LandmarkMixing(nn.Module):
         self.mlp = mlp([width, 2 * width, width], activation)
         # The last channel of each head marks missing landmarks, because attention kernels without
         # a mask are several times as fast as those with one.
-        flag = torch.arange(width) % (width // heads) == width // heads - 1
+        # From a list: on the meta device, `arange` imports a second's worth of torch.
+        flag = torch.tensor([(i + 1) % (width // heads) == 0 for i in range(width)])
         self.register_buffer("is_flag", flag, persistent=False)
 
     def gather(self, landmarks: Tensor, there: Tensor, ends: Tensor) -> Tensor:

@@ -37,7 +37,7 @@ class IntraCM(nn.Module):
         super().__init__()
         self.heads, self.em_steps, self.e_step = heads, em_steps, e_step
         head_width = width // heads
-        self.references = nn.Parameter(torch.randn(heads, references, head_width))
+        self.references = nn.Parameter(torch.empty(heads, references, head_width).normal_())
         self.log_temperature = nn.Parameter(torch.full((heads, 1, 1), -0.25 * math.log(head_width)))
         if e_step != "column":
             self.reference_mass = nn.Parameter(torch.zeros(heads, references))

@@ -33,6 +33,7 @@ from coterie.weights.checksum import (
     header_checksum,
     tensor_checksum,
 )
+from coterie.weights.hollow import hollow
 from coterie.weights.upgrade import upgrade_header, upgrade_tensor
 
 FORMAT_VERSION = 2
@@ -159,9 +160,9 @@ def _outlines(file: Any, header: dict[str, Any]) -> dict[str, Tensor]:
 def _compare_shapes(card: Card, settings: dict[str, Any], outlines: dict[str, Tensor]) -> None:
     """Raise a RuntimeError unless the network has tensors of these names and shapes.
 
-    On the meta device a network of any size is built at once.
+    A hollow network of any size is built at once.
     """
-    with torch.device("meta"):
+    with hollow():
         build(card.system, settings, card.traits.frame).load_state_dict(outlines)
 
 

@@ -52,7 +52,7 @@ class AMCPNetwork(nn.Module):
             self.look_around = nn.Linear(narrow, narrow)
             self.promise = mlp([width, narrow, 1], act)
         else:
-            self.seed = nn.Parameter(0.1 * torch.randn(narrow))
+            self.seed = nn.Parameter(torch.empty(narrow).normal_().mul_(0.1))
         if config.coupling:
             self.summarise = mlp([narrow + 1, width, width], act)
             self.couple = mlp([width + narrow + 1, width, narrow], act)

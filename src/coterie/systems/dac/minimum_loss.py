@@ -11,6 +11,7 @@ from coterie.data.batch import SetBatch, compact
 from coterie.frames.protocol import FrameKind
 from coterie.functional.matching import cluster_mean, membership_loss, minimum_over_clusters
 from coterie.functional.partitions import claim
+from coterie.functional.reduce import count_points
 from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.network import FilteringNetwork
 from coterie.systems.protocol import (
@@ -53,7 +54,7 @@ class DAC(nn.Module):
         left = compact(state.remaining)
         found, memory = self.network.filter(left.take(state.batch.points), left.mask)
         logits = left.scatter(found)
-        too_many = self.config.min_share * state.batch.mask.sum(1)
+        too_many = self.config.min_share * count_points(state.batch.mask)
         joined = claim(logits, state.remaining, too_many)
         return Commit(joined, logits, memory, density=self.network.density(memory))
 

@@ -1,0 +1,220 @@
+"""One Parquet file, a partition: surveyed in the first pass, labelled in the second."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.dask.partitions import naming
+from coterie.data.tables.table import ADDED, SourceError, pyarrow
+from coterie.estimators.checks import refuse_bad_values
+from coterie.estimators.drawing import Located, Survey, locate, merge, survey
+from coterie.files.replacing import replacing
+from coterie.inference.assignment import apply
+from coterie.inference.result import own_probability
+from coterie.inference.row_hashes import Hashes
+
+if TYPE_CHECKING:
+    from coterie.estimators.amortized import AmortizedClusterer
+
+BATCH_ROWS = 262_144
+TAG = b"coterie"  # the metadata of a labelled file tell which run wrote it
+
+
+class Columns(NamedTuple):
+    """The columns that are clustered, and the type in which all of them are read.
+
+    truths: those that are booleans.
+    """
+
+    names: tuple[str, ...]
+    dtype: str
+    truths: tuple[str, ...] = ()
+
+
+class Labeller(NamedTuple):
+    """What labels a file: the columns, what fills their gaps (d,), and a model that predicts.
+
+    written: the columns that are written beside the clusters, None for all.
+    """
+
+    columns: Columns
+    medians: NDArray[np.float64]
+    model: "AmortizedClusterer"
+    tag: str
+    written: tuple[str, ...] | None = None
+
+
+class Labelled(NamedTuple):
+    """The rows of each cluster (k,), their summed confidence (k,), and the rows that are noise."""
+
+    counts: NDArray[np.int64]
+    confidence: NDArray[np.float64]
+    noise: int
+
+
+def is_numeric(kind: Any) -> bool:
+    """Whether a column of this Arrow type can be clustered."""
+    types = pyarrow().types
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in tests)
+
+
+def survey_file(path: Path, columns: Columns, size: int, salt: int) -> Survey:
+    """The survey of a file; errors name it."""
+    with naming(str(path)):
+        surveys = [
+            survey(_refused(values, columns), size, salt) for values in _batches(path, columns)
+        ]
+        return merge(surveys) if len(surveys) != 1 else surveys[0]
+
+
+def locate_in_file(path: Path, columns: Columns, hashes: Hashes, salt: int) -> Located:
+    """Where a file has rows with these hashes (m,)."""
+    with naming(str(path)):
+        found = [locate(values, hashes, salt) for values in _batches(path, columns)]
+        return Located(
+            np.sum([each.counts for each in found], axis=0),
+            np.concatenate([each.which for each in found]),
+            np.concatenate([each.rows for each in found]),
+        )
+
+
+def label_file(path: Path, target: Path, labeller: Labeller) -> Labelled:
+    """Write the rows of a file with their clusters; the target is whole or not there."""
+    with naming(str(path)), replacing(target) as part:
+        return _write_labelled(path, part, labeller)
+
+
+def read_labelled(target: Path, tag: str, n_rows: int) -> Labelled | None:
+    """What was counted in a target that the run with this tag has written, all its rows."""
+    arrow = pyarrow()
+    try:
+        metadata = arrow.parquet.read_metadata(target)
+        told = json.loads((metadata.metadata or {})[TAG])
+        if told["tag"] != tag or metadata.num_rows != n_rows:
+            return None
+        return Labelled(np.array(told["counts"]), np.array(told["confidence"]), told["noise"])
+    except (OSError, arrow.ArrowException, KeyError, ValueError, TypeError):
+        return None
+
+
+def _write_labelled(path: Path, part: Path, labeller: Labeller) -> Labelled:
+    arrow, total = pyarrow(), _nothing(labeller.model.n_clusters_)
+    with arrow.parquet.ParquetFile(path) as file:
+        _refuse_columns(file.schema_arrow, labeller.columns)
+        schema, wanted = file.schema_arrow, None
+        if labeller.written is not None:
+            _refuse_missing(schema, labeller.written)
+            schema = arrow.schema([schema.field(name) for name in labeller.written])
+            wanted = [*dict.fromkeys([*labeller.written, *labeller.columns.names])]
+        kept = schema.names
+        schema = schema.append(arrow.field(ADDED[0], arrow.int32()))
+        schema = schema.append(arrow.field(ADDED[1], arrow.float32()))
+        with arrow.parquet.ParquetWriter(part, schema) as writer:
+            for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
+                values = _refused(_values(batch, labeller.columns), labeller.columns)
+                labels, own = _assigned(labeller.model, _filled(values, labeller.medians))
+                total = added(total, _counted(labels, own, len(total.counts)))
+                columns = [batch.column(name) for name in kept]
+                columns += [arrow.array(labels.astype(np.int32))]
+                columns += [arrow.array(own.astype(np.float32))]
+                writer.write_batch(arrow.record_batch(columns, schema=schema))
+            told = {"tag": labeller.tag, "noise": total.noise}
+            told |= {"counts": total.counts.tolist(), "confidence": total.confidence.tolist()}
+            writer.add_key_value_metadata({TAG: json.dumps(told).encode()})
+    return total
+
+
+def added(one: Labelled, other: Labelled) -> Labelled:
+    """What was counted in both."""
+    return Labelled(
+        one.counts + other.counts, one.confidence + other.confidence, one.noise + other.noise
+    )
+
+
+def _counted(labels: NDArray[np.intp], own: NDArray[np.float64], k: int) -> Labelled:
+    inside = labels >= 0
+    counts = np.bincount(labels[inside], minlength=k)
+    confidence = np.bincount(labels[inside], own[inside], minlength=k).astype(np.float64)
+    return Labelled(counts, confidence, int((~inside).sum()))
+
+
+def _nothing(k: int) -> Labelled:
+    return Labelled(np.zeros(k, dtype=np.int64), np.zeros(k), 0)
+
+
+def _assigned(
+    model: "AmortizedClusterer", values: NDArray
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    if not len(values):
+        return np.empty(0, dtype=np.intp), np.empty(0)
+    fitted = model.fitted_
+    labels, probabilities = apply(fitted.rule, fitted.points(values), noise=fitted.noise)
+    return labels, own_probability(labels, probabilities)
+
+
+def _batches(path: Path, columns: Columns) -> Iterator[NDArray]:
+    """The values (m, d) of a file, NaN if missing; at least one batch, which may be empty."""
+    with pyarrow().parquet.ParquetFile(path) as file:
+        _refuse_columns(file.schema_arrow, columns)
+        some = False
+        for batch in file.iter_batches(BATCH_ROWS, columns=list(columns.names)):
+            some = True
+            yield _values(batch, columns)
+        if not some:
+            yield np.empty((0, len(columns.names)), dtype=columns.dtype)
+
+
+def _values(batch: Any, columns: Columns) -> NDArray:
+    values = np.empty((batch.num_rows, len(columns.names)), dtype=columns.dtype)
+    for at, name in enumerate(columns.names):
+        column = batch.column(name)
+        if column.null_count or column.type != columns.dtype:
+            column = column.cast(columns.dtype).fill_null(float("nan"))
+        values[:, at] = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _refused(values: NDArray, columns: Columns) -> NDArray:
+    """The values (m, d), unless one is infinite or too large."""
+    if len(values) and not (np.abs(values).max() <= 1e15):  # NaN or worse
+        refuse_bad_values(np.where(np.isnan(values), 0.0, values), columns.names)
+    return values
+
+
+def _filled(values: NDArray, medians: NDArray[np.float64]) -> NDArray:
+    gaps = np.isnan(values)
+    if gaps.any():
+        values[gaps] = np.broadcast_to(medians, values.shape)[gaps]
+    return values
+
+
+def _refuse_columns(schema: Any, columns: Columns) -> None:
+    _refuse_missing(schema, columns.names)
+    for name in columns.names:
+        kind = schema.field(name).type
+        if not is_numeric(kind):
+            raise SourceError(f"column {name!r} has the type {kind}; the first file has numbers")
+
+
+def _refuse_missing(schema: Any, names: Sequence[str]) -> None:
+    missing = [name for name in names if name not in schema.names]
+    if missing:
+        raise SourceError(f"no column {', '.join(map(repr, missing))}, which the first file has")
+
+
+def read_columns_of(path: Path, tried: Sequence[str]) -> tuple[Columns, dict[str, str]]:
+    """Those of the tried columns that are numbers, and why the others are not used."""
+    arrow = pyarrow()
+    schema = arrow.parquet.read_schema(path)
+    numeric = [name for name in tried if is_numeric(schema.field(name).type)]
+    others = {
+        name: f"not numbers but {schema.field(name).type}" for name in tried if name not in numeric
+    }
+    single = all(schema.field(name).type in (arrow.float32(), arrow.float16()) for name in numeric)
+    truths = tuple(name for name in numeric if arrow.types.is_boolean(schema.field(name).type))
+    return Columns(tuple(numeric), "float32" if single else "float64", truths), others

@@ -1,0 +1,123 @@
+"""Rows drawn from the partitions of a table, whatever engine holds them.
+
+Each partition is surveyed where it is; surveys are merged and the rows drawn from the result. They
+are those that an estimator draws from the same table in memory, so that `fit_drawn` finds the same
+clusters.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.frames.standard import MAX_ROWS
+from coterie.frames.table_columns import column_names, take_rows
+from coterie.inference.hashed_draw import (
+    RARITY,
+    Counted,
+    Sketch,
+    draw_copies,
+    merge_sketches,
+    salted,
+    sketch_rows,
+)
+from coterie.inference.row_hashes import Hashes, row_hashes
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What some partitions tell: a sketch, the rows of its first values, missing values (d,)."""
+
+    sketch: Sketch
+    rows: Any
+    missing: NDArray[np.int64]
+
+
+class Drawn(NamedTuple):
+    """A sample of the rows, the number of all rows, and missing values in each column (d,)."""
+
+    rows: Any
+    n_rows: int
+    missing: NDArray[np.int64]
+
+
+class Located(NamedTuple):
+    """How many rows have each of m hashes (m,), and a row for some of them, which are named."""
+
+    counts: NDArray[np.int64]
+    which: NDArray[np.intp]
+    rows: Any
+
+
+# Where rows with these hashes (m,) are, in each partition.
+Locate = Callable[[Hashes], Sequence[Located]]
+
+
+def survey(part: Any, size: int = MAX_ROWS, salt: int = 0) -> Survey:
+    """The survey of one partition, an array or a data frame (n, d), for a sample of size rows."""
+    sketch, first = sketch_rows(salted(row_hashes(part), salt), size)
+    return Survey(sketch, take_rows(part, first), _missing(part))
+
+
+def merge(surveys: Sequence[Survey]) -> Survey:
+    """The survey of several partitions together."""
+    sketch, first = merge_sketches([each.sketch for each in surveys])
+    rows = take_rows(_joined([each.rows for each in surveys]), first)
+    return Survey(sketch, rows, np.sum([each.missing for each in surveys], axis=0))
+
+
+def locate(part: Any, hashes: Hashes, salt: int = 0) -> Located:
+    """The rows of a partition with these hashes (m,), which are distinct."""
+    own = salted(row_hashes(part), salt)
+    order = np.argsort(hashes)
+    place = np.searchsorted(hashes[order], own)
+    place[place == len(hashes)] = 0
+    which = order[place]
+    rows = np.flatnonzero(hashes[which] == own)
+    there, first = np.unique(which[rows], return_index=True)
+    counts = np.bincount(which[rows], minlength=len(hashes))
+    return Located(counts, there, take_rows(part, rows[first]))
+
+
+def draw(total: Survey, locate_all: Locate | None = None) -> Drawn:
+    """The sample, given the survey of all partitions.
+
+    locate_all: asked, in a second pass, where more than one row in RARITY may be equal.
+    """
+    sketch, rows = total.sketch, total.rows
+    if not sketch.n_rows:
+        raise ValueError("there are no rows to cluster")
+    candidates = sketch.candidates()
+    frequent = Counted(candidates[:0], np.empty(0, dtype=np.int64))
+    if len(candidates):
+        if locate_all is None:
+            raise ValueError(
+                "many rows of the table are equal: they must be counted, give draw a function that"
+                " locates them in each partition"
+            )
+        located = locate_all(candidates)
+        counts = np.sum([each.counts for each in located], axis=0)
+        kept = np.flatnonzero(counts * RARITY > sketch.n_rows)
+        frequent = Counted(candidates[kept], counts[kept])  # in the order of drawing already
+        which = np.concatenate([each.which for each in located])
+        place = dict(zip(which.tolist(), range(len(which)), strict=True))
+        taken = np.array([place[number] for number in kept], dtype=np.intp)
+        rows = _joined([rows, take_rows(_joined([each.rows for each in located]), taken)])
+    drawn = draw_copies(sketch, frequent, sketch.capacity)
+    return Drawn(take_rows(rows, drawn.value), sketch.n_rows, total.missing)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    if column_names(parts[0]) is None:
+        return np.concatenate(parts)
+    import pandas as pd
+
+    # Of partitions without rows pandas would take the types.
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def _missing(part: Any) -> NDArray[np.int64]:
+    gaps = np.isnan(part) if column_names(part) is None else part.isna().to_numpy()
+    return gaps.sum(0).astype(np.int64)
