@@ -30,9 +30,7 @@ def rendered(tmp_path, monkeypatch):
 
     sets = [{"kind": "2-D shapes"}, {"kind": "2-D shapes"}, {"kind": "mixtures"}]
     keep("tables", sets=sets, methods=[method(*each) for each in SCORES.items()])
-    models = {"amcp-universal": {"ari": {"mean": 0.28}}}
-    keep("before_after", parts={"validation": {"models": models}})
-    peers = {name: {"ari": {"mean": 0.3}} for name in SCORES}
+    peers = {name: {"ari": {"mean": 0.3}} for name in SCORES} | {"coterie": {"ari": {"mean": 0.28}}}
     keep("table_peers", tables=41, peers=peers)
     topics = [
         {"name": "`coterie.cluster(X)`", "ari": 0.62, "k": [20, 18]},
@@ -55,7 +53,7 @@ def test_the_table_has_five_rows_and_the_best_in_bold(rendered):
 
 def test_every_command_stands_below_the_table(rendered):
     below = rendered("summary")[-2]
-    for name in ("tables", "before_after", "table_peers", "embeddings"):
+    for name in ("tables", "table_peers", "embeddings"):
         assert f"`python {name}`" in below
 
 

@@ -10,10 +10,11 @@ import pytest
 from PIL import Image
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = ("cli", "excel", "hub", "images", "io", "onnx", "playground", "plot", "train")
+EXTRAS = ("cli", "dask", "excel", "hub", "images", "io", "onnx", "playground", "plot", "train")
 # What an extra is for: these imports must not need anything that it does not declare.
 IMPORTS = {
     "cli": "import coterie.cli.app, coterie.cli.cluster, coterie.cli.models",
+    "dask": "import coterie.dask, dask.dataframe, distributed",
     "excel": "import fastexcel, xlsxwriter",
     "hub": "from huggingface_hub import HfApi, hf_hub_download",
     "images": "from coterie.data.images import *; import PIL.Image",

@@ -45,11 +45,15 @@ ColumnsOfTable = Annotated[
     ),
 ]
 RETRY = {"Retry-After": "1"}
+# Answered before there is a request, so in plain text.
+UNREADABLE = {
+    "description": "Not a request that the server can read, such as an address of over 64 kB.",
+    "content": {"text/plain": {"schema": {"type": "string"}}},
+}
 
 
 def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     reasons = {
-        400: "Malformed request.",
         404: "Not found.",
         408: "The body did not arrive in time.",
         413: "Larger than this server allows.",
@@ -76,6 +80,7 @@ def make_router(settings: Settings) -> APIRouter:
         summary="Cluster points",
         responses={
             200: {"model": ClusterAnswer, "description": "The clusters."},
+            400: UNREADABLE,
             **_refusals(408, 413, 415, 422, 429),
         },
         openapi_extra=_body(JSON, CSV),
@@ -121,6 +126,7 @@ def make_router(settings: Settings) -> APIRouter:
         summary="Read a table",
         responses={
             200: {"model": TableAnswer, "description": "The table."},
+            400: UNREADABLE,
             **_refusals(408, 413, 415, 422, 429),
         },
         openapi_extra=_body(CSV),
