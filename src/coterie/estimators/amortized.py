@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -20,44 +20,38 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
-from coterie.estimators.checks import refuse_bad_values, refuse_odd_arrays, refuse_text
+from coterie.estimators.answers import Answers
 from coterie.estimators.deprecation import DEPRECATED, ending_of
 from coterie.estimators.fitted import Fitted
+from coterie.estimators.found import Found, projected, renumbered, strange_remarks
 from coterie.estimators.hub import Pretrained
 from coterie.estimators.panel import judged_ending
-from coterie.estimators.saved import save
 from coterie.frames.column_roles import LeftOut
-from coterie.frames.encoded_table import Encoded, EncodedTable, TableEncoding
+from coterie.frames.encoded_table import Encoded, EncodedTable
 from coterie.frames.fitting import fit_frame
 from coterie.frames.protocol import Frame, FramedTable
 from coterie.frames.standard import MAX_ROWS, NUMERIC
 from coterie.frames.table_columns import (
-    TOO_LARGE,
     column_names,
     take_rows,
     with_distinct_names,
 )
-from coterie.frames.table_encoding import ColumnChoice, fit_encoding
-from coterie.inference.assignment import apply, apply_labels
+from coterie.inference.assignment import apply
 from coterie.inference.belief import (
     FitRecord,
-    agreement_to_expect,
     judged_rows,
-    k_probabilities,
-    nearly_as_probable,
 )
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Sample, draw_weighted_context
-from coterie.inference.drift import Familiar
 from coterie.inference.endings import ENDINGS, Ending, EndingName, choose_ending
-from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
+from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.inference.hashed_draw import draw_by_value, draw_rows, in_hashed_order, salted
 from coterie.inference.outliers import scattered
-from coterie.inference.result import NOISE, Clustering, Step
+from coterie.inference.result import NOISE
 from coterie.inference.row_hashes import row_hashes
-from coterie.ood.size import cluster_count_warnings, size_warnings, texture_warnings
+from coterie.ood.size import size_warnings
 from coterie.systems.protocol import Direct, Sequential
 from coterie.systems.traits import Traits
 from coterie.weights.catalogue import open_card, open_model
@@ -69,7 +63,12 @@ PROPOSAL_POINTS_PER_CLUSTER, LEAST_PROPOSAL_POINTS = 32, 128
 
 
 class AmortizedClusterer(
-    Pretrained, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    Pretrained,
+    Answers,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """A clusterer whose work was done in training: `fit` is a few forward passes."""
 
@@ -82,9 +81,6 @@ class AmortizedClusterer(
     n_clusters: int | Sequence[int] | None
     min_cluster_size: int
     noise: bool
-    columns: Sequence[str] | None
-    exclude: Sequence[str] | None
-    categorical: Sequence[str] | None
     ending: EndingName
     context_size: int | None
     whole_trace: bool
@@ -92,10 +88,6 @@ class AmortizedClusterer(
     random_state: Any
     consolidate: bool | str
     left_out_: tuple[LeftOut, ...]
-    _encoding: TableEncoding | None
-    _k_probabilities: NDArray[np.float64] | None
-    _expected_agreement: float | None
-    _known: Familiar | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [str, Path],
@@ -148,7 +140,7 @@ class AmortizedClusterer(
         found = self._find(X, ending, n_rows=n_rows if n_rows > _n_rows(X) else None)
         return self._keep(found, stacklevel=3)
 
-    def _fit_sample(self, X: Any, ending: EndingName) -> "Found":
+    def _fit_sample(self, X: Any, ending: EndingName) -> Found:
         """The clusters of a sample of a large table X (n, d), and the labels of all its rows."""
         is_frame = column_names(X) is not None
         if is_frame:
@@ -169,7 +161,7 @@ class AmortizedClusterer(
             found.clustering,
             labels=labels,
             probabilities=probabilities,
-            steps=tuple(_renumbered(step, rows) for step in found.clustering.steps),
+            steps=tuple(renumbered(step, rows) for step in found.clustering.steps),
             warnings=tuple(dict.fromkeys((*found.notes, *notes))),
         )
         return found._replace(clustering=clustering)
@@ -180,7 +172,7 @@ class AmortizedClusterer(
         ending_name: EndingName,
         sample_weight: ArrayLike | None = None,
         n_rows: int | None = None,
-    ) -> "Found":
+    ) -> Found:
         """The clusters of X (n, d); n_rows: of the table, where X is a sample of it."""
         table, notes = self._check(X, reset=True)
         card = self._card()
@@ -223,10 +215,13 @@ class AmortizedClusterer(
             exact=exact,
             sample=sample,
         )
-        projected = _projected(table.shape[1], traits.columns)
-        strange = size_warnings(outcome.context, card.sizes)
-        strange += _strange(outcome, card, config.constraints)
-        notes = (*notes, *projected, *strange, *outcome.clustering.warnings)
+        notes = (
+            *notes,
+            *projected(table.shape[1], traits.columns),
+            *size_warnings(outcome.context, card.sizes),
+            *strange_remarks(outcome, card, config.constraints),
+            *outcome.clustering.warnings,
+        )
         units = None
         if traits.frame == "standard" and outcome.verdict is None:
             judged = outcome.rows[judged_rows(len(outcome.rows))]
@@ -249,7 +244,7 @@ class AmortizedClusterer(
         groups = None if self._encoding is None else self._encoding.groups
         return fit_frame(table, traits.columns, traits.frame, groups=groups)
 
-    def _keep(self, found: "Found", stacklevel: int) -> Self:
+    def _keep(self, found: Found, stacklevel: int) -> Self:
         """Warn of what the user should know, and set the fitted attributes."""
         for note in found.notes:
             warnings.warn(note, UserWarning, stacklevel=stacklevel)
@@ -274,115 +269,6 @@ class AmortizedClusterer(
         self._sizes = np.bincount(self.labels_ + 1, minlength=self.n_clusters_ + 1)[1:]
         self._n_noise = int((self.labels_ == NOISE).sum())
         return self
-
-    @property
-    def k_probabilities_(self) -> NDArray[np.float64]:
-        """The probability of each number of clusters, computed on first access: (K + 1,).
-
-        `k_probabilities_[k]` is the probability of k clusters. Entry 0 is zero; counts above K have
-        zero probability.
-        """
-        record = self._fit_record("k_probabilities_")
-        if self._k_probabilities is None:
-            self._k_probabilities = k_probabilities(record)
-        view = self._k_probabilities.view()
-        view.flags.writeable = False
-        return view
-
-    @property
-    def expected_agreement_(self) -> float | None:
-        """The agreement with the true clusters to be expected, computed on first access."""
-        record = self._fit_record("expected_agreement_")
-        if self._expected_agreement is None:
-            self._expected_agreement = agreement_to_expect(record)
-        return self._expected_agreement
-
-    @property
-    def runner_up_(self) -> int | None:
-        """Another number of clusters that is nearly as probable as n_clusters_, if there is one."""
-        return nearly_as_probable(self.k_probabilities_, self.n_clusters_)
-
-    def _fit_record(self, attribute: str) -> FitRecord:
-        """What the fit left behind, for an attribute that is computed on request."""
-        check_is_fitted(self)
-        if not hasattr(self, "_record"):
-            raise AttributeError(f"{attribute} needs the fit itself, and this model was loaded")
-        return self._record
-
-    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """The cluster of each row of X (n, d), by the rule found in `fit`."""
-        table = self._read(X)
-        return self.fitted_.predict(table)
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The probability of each cluster for each row of X: (n, k)."""
-        table = self._read(X)
-        return self.fitted_.predict_proba(table)
-
-    def transform(self, X: ArrayLike) -> Any:
-        """The memberships of `predict_proba` (n, k), for further steps of a pipeline.
-
-        With `set_output` they are a data frame with a column for each cluster.
-        """
-        return self.predict_proba(X)
-
-    def unlike(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which rows of X (n, d) are unlike those fitted: (n,).
-
-        About one in a hundred where nothing has changed: these rows are farther from the fitted
-        ones than 99 in 100 of these are from each other, or have a value far out of the range of
-        its column.
-        """
-        table = self._read(X)
-        return self._familiar().unlike(self.fitted_.frame(table), table)
-
-    def save(self, path: str | Path) -> Path:
-        """Write the fitted model to a file, for `coterie.load` and `coterie predict`.
-
-        It holds the clusters, the columns and how they are encoded, the settings and, if need be,
-        the network; no labels of the fitted rows.
-        """
-        check_is_fitted(self)
-        return save(self, path)
-
-    def _familiar(self) -> Familiar:
-        """Where the fitted rows are."""
-        if self._known is None:
-            outcome = self._record.outcome
-            labels = apply_labels(outcome.rule, outcome.context)
-            self._known = Familiar.of(outcome.context, labels, *self._range)
-        return self._known
-
-    def predictor(self, device: str = "cpu") -> Self:
-        """A copy for `predict`, `predict_proba` and `transform` alone, on a device.
-
-        It holds nothing of the fitted rows and little of the network, so it is small enough to be
-        sent to many machines. It can be pickled and used by several threads.
-        """
-        check_is_fitted(self)
-        light = copy.copy(self)
-        for name in ("labels_", "probabilities_", "clustering_", "trace_", "_record", "_range"):
-            light.__dict__.pop(name, None)
-        light._k_probabilities = light._expected_agreement = light._known = None
-        light.fitted_ = self.fitted_.shipped(device)
-        return light
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_clusters_)
-
-    def sample_partitions(
-        self, n_samples: int = 10, *, random_state: Any = None
-    ) -> NDArray[np.intp]:
-        """Draw labels of the fitted rows from their memberships: (n_samples, n).
-
-        Given the clusters the rows are independent, so every row is drawn on its own. Labels of a
-        draw denote the same clusters as `labels_`; noise stays noise.
-        """
-        check_is_fitted(self)
-        uniform = check_random_state(random_state).uniform(size=(n_samples, len(self.labels_), 1))
-        claimed = uniform > self.probabilities_.cumsum(1)[None, :, :-1]
-        return np.where(self.labels_ == NOISE, NOISE, claimed.sum(2))
 
     def _changes(self) -> dict[str, Any]:
         """Settings of the network that the user changed from those of training."""
@@ -413,14 +299,6 @@ class AmortizedClusterer(
             device=self.device,
             constraints=Constraints.of(self.n_clusters, self.min_cluster_size, self.noise),
         )
-
-    def _read(self, X: ArrayLike) -> NDArray:
-        """Further rows as numbers."""
-        check_is_fitted(self)
-        table, notes = self._check(X, reset=False)
-        for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=3)  # where predict was called
-        return table
 
     def _sample(
         self,
@@ -475,81 +353,6 @@ class AmortizedClusterer(
         outliers = rows[scattered(numeric[rows])]
         return sample._replace(rows=sample.rows[~np.isin(sample.rows, outliers)])
 
-    def _check(self, X: Any, *, reset: bool) -> Encoded:
-        """The numbers of X (n, d), or of a data frame whose columns become d of numbers."""
-        if isinstance(X, EncodedTable):
-            return self._check_encoded(X, reset=reset)
-        refuse_odd_arrays(X)
-        if reset:
-            self._encoding = None
-        names = column_names(X)
-        if names is not None and not names:
-            raise ValueError("X has no columns")
-        is_frame = names is not None and 0 not in X.shape
-        if is_frame:
-            X = with_distinct_names(X)
-        if is_frame and (reset or self._encoding is not None):
-            return self._check_frame(X, reset=reset)
-        if is_frame:
-            refuse_text(X)
-        elif reset and self._column_choice() != ColumnChoice():
-            raise ValueError("columns, exclude and categorical name columns of a data frame")
-        try:
-            table = validate_data(
-                self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
-            )
-        except OverflowError:
-            raise ValueError(f"X has {TOO_LARGE}") from None
-        if self._encoding is not None:
-            if not self._encoding.takes_arrays:
-                raise ValueError(
-                    "fit has seen a data frame with columns that are not numbers: give one here too"
-                )
-            table = self._encoding.of_array(table)
-            refuse_bad_values(table, self._encoding.names)
-        refuse_bad_values(table, getattr(self, "feature_names_in_", None))
-        return Encoded(table, ())
-
-    def _check_frame(self, X: Any, *, reset: bool) -> Encoded:
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if self._encoding is None:
-            self._encoding = fit_encoding(X, self._column_choice())
-        encoding = self._encoding
-        table, notes = encoding(X)
-        refuse_bad_values(table, encoding.names)
-        return Encoded(table, (*encoding.notes, *notes) if reset else notes)
-
-    def _check_encoded(self, X: EncodedTable, *, reset: bool) -> Encoded:
-        """A table that somebody else encoded, who also tells what was changed."""
-        if reset:
-            self._encoding = X.encoding
-            self.n_features_in_ = len(X.encoding.columns)
-            self.feature_names_in_ = np.array(X.encoding.columns, dtype=object)
-        refuse_bad_values(X.table, X.encoding.names)
-        return Encoded(X.table, ())
-
-    def _column_choice(self) -> ColumnChoice:
-        given = (self.columns, self.exclude, self.categorical)
-        return ColumnChoice(*(() if names is None else tuple(names) for names in given))
-
-
-class Found(NamedTuple):
-    """What a fit finds: the labels of the clustering are those of the rows it was given.
-
-    range: the least and the largest value (d,) of each column of the context.
-    """
-
-    fitted: Fitted
-    clustering: Clustering
-    record: FitRecord
-    encoding: TableEncoding | None
-    range: tuple[NDArray, NDArray]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the user should know."""
-        return self.clustering.warnings
-
 
 def _n_rows(X: Any) -> int:
     """The number of rows of what may not be a table yet; zero where it has none."""
@@ -567,28 +370,3 @@ def _is_equal_everywhere(sample_weight: ArrayLike | None, n_rows: int) -> bool:
     if weights.shape != (n_rows,) or not n_rows or weights.dtype.kind not in "biuf":
         return False
     return bool(weights[0] > 0 and (weights == weights[0]).all() and np.isfinite(weights[0]))
-
-
-def _renumbered(step: Step, rows: NDArray[np.intp]) -> Step:
-    """A step on a sample, told in the rows (m,) of the table."""
-    return replace(step, claimed=rows[step.claimed], offered=rows[step.offered])
-
-
-def _projected(given: int, width: int) -> tuple[str, ...]:
-    if given <= width:
-        return ()
-    return (
-        f"the network reads {width} columns, X has {given}: clustering its first {width}"
-        " principal components",
-    )
-
-
-def _strange(outcome: Outcome, card: Card, constraints: Constraints) -> tuple[str, ...]:
-    """Remarks on sets that are out of distribution for a network in the standard frame."""
-    if card.texture is None:
-        return ()
-    lie = texture_warnings(outcome.context, card.texture)
-    if card.traits.k_max is None:
-        return lie
-    most = max(card.traits.k_max, constraints.at_least)
-    return (*lie, *cluster_count_warnings(outcome.clustering.n_clusters, most))

@@ -1,0 +1,88 @@
+"""What an estimator is given, as numbers: arrays, data frames, tables that are encoded already."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coterie.estimators.checks import refuse_bad_values, refuse_odd_arrays, refuse_text
+from coterie.frames.encoded_table import Encoded, EncodedTable, TableEncoding
+from coterie.frames.table_columns import TOO_LARGE, column_names, with_distinct_names
+from coterie.frames.table_encoding import ColumnChoice, fit_encoding
+
+
+class TableReader:
+    """Reads tables; how columns of a data frame become numbers is decided once, in `fit`."""
+
+    columns: Sequence[str] | None
+    exclude: Sequence[str] | None
+    categorical: Sequence[str] | None
+    _encoding: TableEncoding | None
+
+    def _read(self, X: ArrayLike) -> NDArray:
+        """Further rows as numbers."""
+        check_is_fitted(self)
+        table, notes = self._check(X, reset=False)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=3)  # where predict was called
+        return table
+
+    def _check(self, X: Any, *, reset: bool) -> Encoded:
+        """The numbers of X (n, d), or of a data frame whose columns become d of numbers."""
+        if isinstance(X, EncodedTable):
+            return self._check_encoded(X, reset=reset)
+        refuse_odd_arrays(X)
+        if reset:
+            self._encoding = None
+        names = column_names(X)
+        if names is not None and not names:
+            raise ValueError("X has no columns")
+        is_frame = names is not None and 0 not in X.shape
+        if is_frame:
+            X = with_distinct_names(X)
+        if is_frame and (reset or self._encoding is not None):
+            return self._check_frame(X, reset=reset)
+        if is_frame:
+            refuse_text(X)
+        elif reset and self._column_choice() != ColumnChoice():
+            raise ValueError("columns, exclude and categorical name columns of a data frame")
+        try:
+            table = validate_data(
+                self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+            )
+        except OverflowError:
+            raise ValueError(f"X has {TOO_LARGE}") from None
+        if self._encoding is not None:
+            if not self._encoding.takes_arrays:
+                raise ValueError(
+                    "fit has seen a data frame with columns that are not numbers: give one here too"
+                )
+            table = self._encoding.of_array(table)
+            refuse_bad_values(table, self._encoding.names)
+        refuse_bad_values(table, getattr(self, "feature_names_in_", None))
+        return Encoded(table, ())
+
+    def _check_frame(self, X: Any, *, reset: bool) -> Encoded:
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if self._encoding is None:
+            self._encoding = fit_encoding(X, self._column_choice())
+        encoding = self._encoding
+        table, notes = encoding(X)
+        refuse_bad_values(table, encoding.names)
+        return Encoded(table, (*encoding.notes, *notes) if reset else notes)
+
+    def _check_encoded(self, X: EncodedTable, *, reset: bool) -> Encoded:
+        """A table that somebody else encoded, who also tells what was changed."""
+        if reset:
+            self._encoding = X.encoding
+            self.n_features_in_ = len(X.encoding.columns)
+            self.feature_names_in_ = np.array(X.encoding.columns, dtype=object)
+        refuse_bad_values(X.table, X.encoding.names)
+        return Encoded(X.table, ())
+
+    def _column_choice(self) -> ColumnChoice:
+        given = (self.columns, self.exclude, self.categorical)
+        return ColumnChoice(*(() if names is None else tuple(names) for names in given))
