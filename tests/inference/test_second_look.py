@@ -239,7 +239,8 @@ def test_a_network_that_is_sure_of_the_whole_is_not_persuaded(network, batch, me
 
 
 def fitted(X, second_look):
-    return coterie.AMCP("amcp-universal", second_look=second_look, random_state=0).fit(X)
+    model = coterie.AMCP("amcp-universal", ending="network", second_look=second_look)
+    return model.fit(X)
 
 
 # Of either sixteen the network takes two for one.

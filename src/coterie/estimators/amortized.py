@@ -45,6 +45,7 @@ from coterie.inference.belief import (
 )
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Sample, draw_weighted_context
+from coterie.inference.described import described
 from coterie.inference.endings import ENDINGS, Ending, EndingName, choose_ending
 from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.inference.hashed_draw import draw_by_value, draw_rows, in_hashed_order, salted
@@ -186,6 +187,8 @@ class AmortizedClusterer(
             second_look=self.second_look,
         )
         ending = choose_ending(ending_name, traits, judge)
+        if ending_name == "auto" and traits.frame == "standard":
+            ending = described(ending)
         network, exact = self._networks(ending)
         config = self._inference(card, ending)
         if n_rows is not None:
@@ -217,8 +220,8 @@ class AmortizedClusterer(
         )
         notes = (
             *notes,
-            *projected(table.shape[1], traits.columns),
-            *size_warnings(outcome.context, card.sizes),
+            *projected(table.shape[1], (outcome.frame or frame).width),
+            *size_warnings(outcome.context[:, : traits.columns], card.sizes),
             *strange_remarks(outcome, card, config.constraints),
             *outcome.clustering.warnings,
         )
@@ -228,7 +231,7 @@ class AmortizedClusterer(
             units = framed.units(judged).astype(np.float32)
         drawn = table[sample.rows]
         return Found(
-            Fitted(frame, outcome.rule, outcome.noise),
+            Fitted(outcome.frame or frame, outcome.rule, outcome.noise),
             replace(outcome.clustering, warnings=notes),
             FitRecord(network, outcome, config, columns, units),
             self._encoding,

@@ -53,7 +53,9 @@ def strange_remarks(outcome: Outcome, card: Card, constraints: Constraints) -> t
     """Remarks on sets that are out of distribution for a network in the standard frame."""
     if card.texture is None:
         return ()
-    lie = texture_warnings(outcome.context, card.texture)
+    lie: tuple[str, ...] = ()
+    if not outcome.described:
+        lie = texture_warnings(outcome.context[:, : card.traits.columns], card.texture)
     if card.traits.k_max is None:
         return lie
     most = max(card.traits.k_max, constraints.at_least)

@@ -13,6 +13,10 @@ FRAMES: tuple[FrameKind, ...] = get_args(FrameKind)
 class Frame(Protocol):
     """A fitted map from the columns of a table to the input of a network."""
 
+    @property
+    def width(self) -> int:
+        """How many columns it gives."""
+
     def __call__(self, table: NDArray, /) -> NDArray[np.float32]:
         """(n, d) -> (n, width); missing columns are zero."""
 

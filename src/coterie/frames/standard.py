@@ -60,6 +60,17 @@ class StandardColumns:
         standardised = (table - self.centre) * self.unit
         return np.clip(standardised, -OUTLIER, OUTLIER, out=standardised)
 
+    def widened(self, units: Numbers, width: int) -> "StandardColumns":
+        """The same map with further axes: of what these axes leave of columns (n, d) in units."""
+        lengths = np.linalg.norm(self.axes, axis=0)
+        if not lengths[:1].any():
+            return self
+        known = np.divide(self.axes, lengths, out=np.zeros_like(self.axes), where=lengths > 0)
+        centred = units - self.middle
+        left = centred - centred @ known @ known.T
+        _, more = _spectrum(left - left.mean(0), min(width - self.axes.shape[1], *left.shape))
+        return replace(self, width=width, axes=np.hstack([self.axes, more * lengths[0]]))
+
 
 def fit_standard(
     table: NDArray,

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from coterie.frames.protocol import Frame, FramedTable
 from coterie.inference.assignment import apply_labels
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows
@@ -45,7 +46,7 @@ class Context(NamedTuple):
 
     rows: (m,), which points of the set they are; seen: which of them the network was shown;
     columns: how many columns hold data, None for all; rule_device: where the rule will compute;
-    units: the columns (m, d) in the units of the frame, before it turns them; None for the points.
+    table: the table in its frame that the points come from, if they do.
     """
 
     points: NDArray[np.float32]
@@ -53,19 +54,23 @@ class Context(NamedTuple):
     seen: Rows
     columns: int | None
     rule_device: str
-    units: Callable[[], NDArray[np.float64]] | None = None
+    table: FramedTable | None = None
 
 
 class Ended(NamedTuple):
     """A rule, and the mean log-likelihood of the context where clusters have a density.
 
-    verdict: a judge's, where one has chosen; own: whether the probabilities are a network's own.
+    verdict: on the answer, where there is one; own: whether the probabilities are a network's own;
+    frame: that of the points of the rule, where it is not the network's; described: whether a
+    mixture of Gaussians was found to describe the context.
     """
 
     rule: Rule
     log_likelihood: float | None = None
     verdict: Verdict | None = None
     own: bool = True
+    frame: Frame | None = None
+    described: bool = False
 
 
 End = Callable[[Proposal, Context, Constraints], Ended]

@@ -9,7 +9,6 @@ sets of up to 12 Gaussians 128 to 512 points changed the mean ARI by less than 0
 """
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from torch import Generator
 from coterie.data.batch import SetBatch
 from coterie.encoders.items import EncodedItems
 from coterie.encoders.protocol import Encoder
-from coterie.frames.protocol import FramedTable
+from coterie.frames.protocol import Frame, FramedTable
 from coterie.inference.assignment import Points, apply, keep_clusters, occupied_by_size
 from coterie.inference.constraints import Constraints, apply_constraints
 from coterie.inference.context import Rows, Sample, draw_context, evenly_spaced
@@ -60,7 +59,9 @@ class Outcome(NamedTuple):
     """A clustering, the rule for further points, and whether it labels some of them noise.
 
     context: the points (m, D) on which the clusters were found; rows: which points of the set they
-    are (m,); sure: how sure the system was of its steps; verdict: a judge's, where one has chosen.
+    are (m,); sure: how sure the system was of its steps; verdict: on the answer, if there is one;
+    frame: that of the context and the rule, where it is not the network's; described: whether a
+    mixture of Gaussians describes the context.
     """
 
     clustering: Clustering
@@ -70,6 +71,8 @@ class Outcome(NamedTuple):
     rows: Rows
     sure: float
     verdict: Verdict | None = None
+    frame: Frame | None = None
+    described: bool = False
 
 
 def cluster_points(
@@ -101,8 +104,8 @@ def cluster_points(
     order = np.lexsort(drawn.T)
     rule_device = "cpu" if len(points) <= config.chunk_size else config.device
     seen = evenly_spaced(len(drawn), _n_shown(len(drawn), config))
-    units = partial(points.units, index[order]) if isinstance(points, FramedTable) else None
-    context = Context(drawn[order], index[order], seen, columns, rule_device, units)
+    table = points if isinstance(points, FramedTable) else None
+    context = Context(drawn[order], index[order], seen, columns, rule_device, table)
     batch = SetBatch.single(torch.from_numpy(context.points[seen]).to(config.device))
     generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
     # Where the likelihood decides, it also divides.
@@ -110,6 +113,9 @@ def cluster_points(
     proposal, warnings = propose(system, batch, generator, second_look=looks)
     ended = config.ending.end(proposal._replace(exact=exact), context, config.constraints)
     steps = trace(proposal, context, whole=config.whole_trace)
+    if ended.frame is not None and table is not None:
+        points = FramedTable(table.table, ended.frame)
+        context = context._replace(points=points[context.rows])
 
     rule, noise, unsatisfied = apply_constraints(
         ended.rule,
@@ -133,7 +139,15 @@ def cluster_points(
     )
     rule = rule.select(torch.from_numpy(by_size).to(rule.device))
     return Outcome(
-        clustering, rule, noise, context.points, context.rows, proposal.sure, ended.verdict
+        clustering,
+        rule,
+        noise,
+        context.points,
+        context.rows,
+        proposal.sure,
+        ended.verdict,
+        ended.frame,
+        ended.described,
     )
 
 

@@ -63,7 +63,8 @@ class JudgedEnding:
         own = reads[self.readers.index(None)]
         rows = evenly_spaced(len(context.points), JUDGED_ROWS)
         allowed = _allowed(constraints, len(rows))
-        units = (context.points if context.units is None else context.units())[rows]
+        table = context.table
+        units = context.points[rows] if table is None else table.units(context.rows[rows])
         units = units.astype(np.float64)
         if not allowed or not worth_judging(units):
             return with_noise(Ended(own.rule), context, constraints)

@@ -20,7 +20,6 @@ from coterie.mixtures.shared_fit import Cloud, SharedFit, entropy, mixture_of
 
 FEWEST = 4  # points in a half
 PRINCIPAL, WIDEST, TAILS = 6, 3, 2
-CUTS = 2
 # Added, relative to the projection's variance, so that a few equal values are not a cluster.
 NARROW = 1e-3
 FLAT = 1e-8
@@ -42,9 +41,27 @@ def best_cuts(cloud: Cloud, fit: SharedFit, *, steps: int = 6) -> list[Cut]:
     cuts = []
     for component in range(fit.n_clusters):
         own = np.flatnonzero(labels == component)
-        wide = (cloud.points[own].var(0) > frame.floor).any() if len(own) >= 2 * FEWEST else False
-        if wide:
+        if _is_wide(cloud.points[own], frame):
             cuts += _settled(cloud, fit, frame, component, own, steps)
+    return sorted(cuts, key=lambda cut: -cut.gain)
+
+
+def planes(cloud: Cloud, fit: SharedFit) -> list[Cut]:
+    """A cut of each component in two halves of one variance, sorted by decreasing gain.
+
+    The halves are the sides of a plane: EM with the covariances of the other components, should
+    these cover two clusters each as well, would undo the cut. The gain is that of the projection.
+    """
+    frame = with_reach(cloud.frame, fit.parts)
+    labels = fit.responsibilities.argmax(0)
+    cuts = []
+    for component in range(fit.n_clusters):
+        own = np.flatnonzero(labels == component)
+        if _is_wide(cloud.points[own], frame):
+            points = cloud.points[own]
+            cut = _cut_across(points - points.mean(0), fit.base.covariance, one_variance=True)
+            shares = np.stack([cut.side, ~cut.side]).astype(np.float64)
+            cuts.append(Cut(cut.gain, component, own, shares))
     return sorted(cuts, key=lambda cut: -cut.gain)
 
 
@@ -54,13 +71,17 @@ def with_cuts(fit: SharedFit, cuts: list[Cut]) -> Array:
     second = []
     for cut in cuts:
         whole = responsibilities[cut.component]
-        share = np.full(
-            len(whole), 0.5
-        )  # points of other components are split equally until the next E-step
+        # Points of other components are split equally until the next E-step.
+        share = np.full(len(whole), 0.5)
         share[cut.own] = cut.shares[0]
         second.append(whole * (1 - share))
         responsibilities[cut.component] = whole * share
     return np.concatenate([responsibilities, *(each[None] for each in second)])
+
+
+def _is_wide(points: Array, frame: Frame) -> bool:
+    """Whether points (n, D) are enough, and different enough, to be cut."""
+    return len(points) >= 2 * FEWEST and bool((points.var(0) > frame.floor).any())
 
 
 def _settled(
@@ -79,7 +100,9 @@ def _settled(
     # The change in the evidence of the weights from k to k + 1 components.
     before -= math.log(k * (k + 1)) - math.log(frame.n_points + k)
     found = []
-    for side in _sides(points - whole.mean[0], fit.base.covariance):
+    centred = points - whole.mean[0]
+    for one_variance in (False, True):
+        side = _cut_across(centred, fit.base.covariance, one_variance=one_variance).side
         parts = moments(rows, np.stack([side, ~side]).astype(np.float64), d)
         for _ in range(steps):
             base = common(_together(others, parts), frame)
@@ -104,8 +127,19 @@ def _evidence(others: Moments, parts: Moments, strength: float, frame: Frame) ->
     return float(evidence + gammaln(parts.mass + 1).sum())
 
 
-def _sides(centred: Array, base: Array) -> list[NDArray[np.bool_]]:
-    """The CUTS most promising ways to cut points (n, D) across a direction: masks (n,)."""
+class _Side(NamedTuple):
+    """The points on one side of a plane (n,), and what two Gaussians gain over one, in nats."""
+
+    side: NDArray[np.bool_]
+    gain: float
+
+
+def _cut_across(centred: Array, base: Array, *, one_variance: bool) -> _Side:
+    """The best plane across a direction in which points (n, D) may form two clusters.
+
+    Halves with a variance each also find small dense clusters, and take outliers for one; halves of
+    one variance find clusters of similar sizes.
+    """
     n_points = len(centred)
     along = centred @ _directions(centred, base)  # (n, M)
     along /= np.maximum(along.std(0), np.finfo(np.float64).tiny)
@@ -114,20 +148,20 @@ def _sides(centred: Array, base: Array) -> list[NDArray[np.bool_]]:
     sums, squares = values.cumsum(0)[:-1], np.square(values).cumsum(0)[:-1]
     below = np.arange(1.0, n_points)[:, None]
     above = n_points - below
-    spread_below = np.maximum(squares / below - np.square(sums / below), 0) + NARROW
+    scatter_below = np.maximum(squares - np.square(sums) / below, 0)
     rest = np.square(values).sum(0) - squares, values.sum(0) - sums
-    spread_above = np.maximum(rest[0] / above - np.square(rest[1] / above), 0) + NARROW
-    gain = -below * np.log(spread_below) - above * np.log(spread_above)
+    scatter_above = np.maximum(rest[0] - np.square(rest[1]) / above, 0)
+    if one_variance:
+        gain = -n_points * np.log((scatter_below + scatter_above) / n_points + NARROW)
+    else:
+        gain = -below * np.log(scatter_below / below + NARROW)
+        gain -= above * np.log(scatter_above / above + NARROW)
     gain += 2 * (below * np.log(below / n_points) + above * np.log(above / n_points))
     allowed = gain[FEWEST - 1 : n_points - FEWEST]
-    at = allowed.argmax(0)
-    best = np.argsort(-allowed.max(0), kind="stable")[:CUTS]
-    sides = []
-    for number in best:
-        side = np.zeros(n_points, dtype=np.bool_)
-        side[order[: at[number] + FEWEST, number]] = True
-        sides.append(side)
-    return sides
+    at, number = np.unravel_index(allowed.argmax(), allowed.shape)
+    side = np.zeros(n_points, dtype=np.bool_)
+    side[order[: at + FEWEST, number]] = True
+    return _Side(side, float(allowed[at, number]) / 2)
 
 
 def _directions(centred: Array, base: Array) -> Array:

@@ -23,14 +23,15 @@ def models(points):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("warnings.warn", lambda *_, **__: None)
         return {
-            "noise": coterie.AMCP("amcp-universal-small", noise=True).fit(points),
+            "noise": coterie.AMCP("amcp-universal-small", ending="network", noise=True).fit(points),
+            "described": coterie.AMCP("amcp-universal-small", noise=True).fit(points),
             "merged": coterie.AMCP("amcp-universal-small", n_clusters=1).fit(points),
             "network": coterie.AMCP("amcp-warped2d").fit(points[:, :2]),
             "mixture": coterie.AMCP("amcp-mog2d").fit(points[:, :2]),
         }
 
 
-@pytest.mark.parametrize("name", ["noise", "merged", "network", "mixture"])
+@pytest.mark.parametrize("name", ["noise", "described", "merged", "network", "mixture"])
 def test_what_is_shipped_says_the_same(models, points, name):
     model = models[name]
     rows = 3 * points[:, : model.n_features_in_]

@@ -45,6 +45,6 @@ def test_clusters_are_chosen_before_the_probabilities_are_flattened(mixture, poi
 
 def test_a_model_fits_and_predicts_at_its_temperature():
     points = np.random.default_rng(0).normal(size=(300, 2)) + 2.2 * (np.arange(300) % 3)[:, None]
-    model = coterie.AMCP(n_clusters=3, random_state=0).fit(points)
+    model = coterie.AMCP(n_clusters=3, ending="network", random_state=0).fit(points)
     np.testing.assert_allclose(model.predict_proba(points), model.probabilities_, atol=1e-12)
     assert isinstance(model.fitted_.rule, TemperedRule)

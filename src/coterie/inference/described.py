@@ -1,0 +1,113 @@
+"""An ending in which a mixture of Gaussians decides where it describes the set.
+
+Networks divide a set where they see gaps. Where clusters overlap there are none, but if the
+clusters are Gaussians, their likelihood tells them apart. The network's clusters are the start of a
+search for such a mixture and for the number of its components; its answer counts only if draws from
+it cannot be told from the set (`mixtures/adequacy.py`).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.frames.standard import StandardColumns
+from coterie.inference.constraints import Constraints
+from coterie.inference.context import evenly_spaced
+from coterie.inference.endings import Context, End, Ended, Ending, with_noise
+from coterie.inference.proposal import Proposal
+from coterie.inference.rules.full_mixture import FullMixtureRule
+from coterie.judge.verdict import Verdict
+from coterie.mixtures.adequacy import adequacy, expected_ari
+from coterie.mixtures.search import MOST_CLUSTERS, MixtureFit, fit_mixture
+
+MOST_COLUMNS = 64
+MOST_ROWS = 2_000
+FEWEST_ROWS = 100  # fewer tell too little of the shape of clusters
+ROWS_PER_COLUMN = 5  # of each cluster: with fewer its covariance says nothing
+
+
+class _Widened(NamedTuple):
+    """The context with all its columns (m, D), and the frame of these, if it is another."""
+
+    points: NDArray[np.float32]
+    frame: StandardColumns | None = None
+
+
+@dataclass(frozen=True)
+class DescribedEnding:
+    """The mixture of Gaussians that describes a set, or else what another ending says."""
+
+    otherwise: End
+
+    def __call__(self, proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
+        points, frame = _all_columns(context)
+        fit = described_by(points, _labels(proposal, context), constraints)
+        if fit is None:
+            return self.otherwise(proposal, context, constraints)
+        verdict = Verdict(
+            chosen=0,
+            scores=np.zeros(1),
+            expected_agreement=expected_ari(fit.responsibilities),
+            k_probabilities=fit.k_probabilities(),
+        )
+        ended = Ended(
+            FullMixtureRule.of(fit.mixture, context.rule_device),
+            fit.log_likelihood / len(fit.responsibilities),
+            verdict,
+            own=False,
+            frame=frame,
+            described=True,
+        )
+        return with_noise(ended, context._replace(points=points), constraints)
+
+
+def described_by(
+    points: NDArray[np.float32], labels: NDArray[np.integer], constraints: Constraints
+) -> MixtureFit | None:
+    """The mixture that describes points (m, D), None where none does.
+
+    labels (m,): where the search starts, -1 for points that belong nowhere.
+    """
+    rows = evenly_spaced(len(points), MOST_ROWS)
+    varies = np.ptp(points[rows], axis=0) > 0
+    width = int(varies.sum())
+    if len(rows) < FEWEST_ROWS or not width or not varies[:width].all():
+        return None
+    start = labels[rows]
+    n_found = len(np.unique(start[start >= 0]))
+    # Where the clusters are Gaussians, the network finds at least a third of them.
+    most = min(3 * n_found + 2, max(MOST_CLUSTERS, n_found + n_found // 4))
+    most = min(most, len(rows) // (ROWS_PER_COLUMN * width))
+    if constraints.at_most is not None:
+        most = min(most, constraints.at_most)
+    if most < max(1, constraints.at_least):
+        return None
+    told = points[rows, :width].astype(np.float64)
+    fit = fit_mixture(told, start, at_least=constraints.at_least, at_most=most)
+    return fit if adequacy(told, fit).holds else None
+
+
+def described(ending: Ending) -> Ending:
+    """The same ending, after a mixture of Gaussians has been tried."""
+    return ending._replace(end=DescribedEnding(ending.end))
+
+
+def _labels(proposal: Proposal, context: Context) -> NDArray[np.integer]:
+    labels = np.full(len(context.points), -1)
+    labels[context.seen] = proposal.partition().labels
+    return labels
+
+
+def _all_columns(context: Context) -> _Widened:
+    """The columns that the network does not read are axes beside those that it does."""
+    table = context.table
+    if table is None or not isinstance(table.frame, StandardColumns):
+        return _Widened(context.points)
+    width = min(table.table.shape[1], MOST_COLUMNS)
+    if width <= table.frame.width:
+        return _Widened(context.points)
+    units = table.units(context.rows)
+    frame = table.frame.widened(units, width)
+    return _Widened(frame(table.table[context.rows]), frame)

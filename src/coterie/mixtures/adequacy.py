@@ -1,0 +1,94 @@
+"""Whether a mixture of Gaussians describes a set, and its components are clusters.
+
+Many Gaussians can approximate any shape. They are taken for the clusters of a set only if points
+drawn from the mixture cannot be told from those of the set (a two-sample test by nearest
+neighbours: Schilling 1986), and if every component holds points that hardly any other claims: those
+that approximate a ring or heavy tails overlap.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+from coterie.metrics import ari
+from coterie.mixtures.gaussians import Array, FullMixture
+from coterie.mixtures.search import MixtureFit
+
+N_NEIGHBOURS = 5
+TESTED_POINTS = 1_500
+# The share of a point's neighbours that come from its own sample is one half where the samples are
+# alike. Too small a share: the mixture follows single points.
+ALIKE = (0.45, 0.515)
+LEAST_OWN = 0.88  # the mean probability with which the points of a component belong to it
+N_DRAWS = 4
+
+
+@dataclass(frozen=True)
+class Adequacy:
+    """How well a mixture describes a set.
+
+    share_of_set, share_of_draws: of the neighbours of points of either sample, those from the same;
+    least_own: the least mean probability, over the components, of the points that fall to it.
+    """
+
+    share_of_set: float
+    share_of_draws: float
+    least_own: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the components can be taken for the clusters."""
+        low, high = ALIKE
+        return (
+            low < self.share_of_set < high
+            and self.share_of_draws < high
+            and self.least_own >= LEAST_OWN
+        )
+
+
+def adequacy(points: Array, fit: MixtureFit, *, seed: int = 0) -> Adequacy:
+    """Compare points (N, D) with draws from the mixture that was fitted to them."""
+    generator = np.random.default_rng(seed)
+    n_tested = min(len(points), TESTED_POINTS)
+    tested = points[generator.choice(len(points), n_tested, replace=False)]
+    of_set, of_draws = _shares(tested, draw(fit.mixture, n_tested, generator))
+    return Adequacy(of_set, of_draws, least_own(fit.responsibilities))
+
+
+def least_own(responsibilities: Array) -> float:
+    """The least mean probability of a component for the points that fall to it: (N, K) -> ()."""
+    labels, n_clusters = responsibilities.argmax(1), responsibilities.shape[1]
+    mass = np.bincount(labels, responsibilities.max(1), n_clusters)
+    return float((mass / np.maximum(np.bincount(labels, minlength=n_clusters), 1)).min())
+
+
+def draw(mixture: FullMixture, n_points: int, generator: np.random.Generator) -> Array:
+    """Points of a mixture: (n_points, D)."""
+    weight = np.exp(mixture.log_weight - mixture.log_weight.max())
+    component = generator.choice(mixture.n_clusters, n_points, p=weight / weight.sum())
+    drawn = generator.standard_normal((n_points, mixture.mean.shape[1]))
+    factor = np.linalg.cholesky(mixture.covariance)
+    for number in range(mixture.n_clusters):
+        own = component == number
+        drawn[own] = drawn[own] @ factor[number].T + mixture.mean[number]
+    return drawn
+
+
+def expected_ari(responsibilities: Array, *, seed: int = 0) -> float:
+    """The mean agreement of the most probable labels with labels drawn from (N, K)."""
+    uniform = np.random.default_rng(seed).uniform(size=(N_DRAWS, len(responsibilities), 1))
+    drawn = (uniform > responsibilities.cumsum(1)[None, :, :-1]).sum(2)
+    labels = responsibilities.argmax(1)
+    return float(np.mean([ari(each, labels) for each in drawn]))
+
+
+def _shares(one: NDArray, other: NDArray) -> tuple[float, float]:
+    """The mean share of neighbours from the same sample, for each of two samples (n, D)."""
+    both = np.concatenate([one, other])
+    of_other = np.arange(len(both)) >= len(one)
+    search = NearestNeighbors(n_neighbors=N_NEIGHBOURS).fit(both)
+    near = search.kneighbors(return_distance=False)  # without the points themselves
+    same = (of_other[near] == of_other[:, None]).mean(1)
+    return float(same[~of_other].mean()), float(same[of_other].mean())
