@@ -230,10 +230,10 @@ def _refuse_both(resume: bool, fresh: bool) -> None:
 
 def _known(names: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     """The names without duplicates; raises for unknown ones before the work."""
-    from bench.models import open_network
+    from coterie.weights.catalogue import open_model
 
     for name in names:
-        open_network(name)
+        open_model(name)
     return tuple(dict.fromkeys(names))  # runs of a duplicate name would be mixed up
 
 

@@ -49,9 +49,9 @@ class Network(NamedTuple):
 def open_network(weights: str, device: str = "cpu") -> Network:
     """The network of a shipped model or a weights file."""
     system, card = open_model(weights, device)
-    return Network(
-        cast(Sequential, system), card.system, card.traits.columns, card.settings["width"]
-    )
+    if not isinstance(system, Sequential):
+        raise ValueError(f"{weights} is of the system {card.system!r}, which has no loop to time")
+    return Network(system, card.system, card.traits.columns, card.settings["width"])
 
 
 def estimator(weights: str | Path, ending: Ending, **options: Any) -> AmortizedClusterer:

@@ -21,6 +21,6 @@ def mog_setting(n_max: int, k_max: int, *, k_limit: int) -> Setting:
 SETTINGS = (mog_setting(1000, 4, k_limit=8), mog_setting(3000, 12, k_limit=16))
 
 
-SHIPPED = ("dac-mog2d", "amcp-mog2d", "amcp-mog2d-wide")
+SHIPPED = ("dac-mog2d", "act_st-mog2d", "amcp-mog2d", "amcp-mog2d-wide")
 
 run_mog = Benchmark("mog", SETTINGS, SHIPPED, (DAC_TABLE_1, DAC_TABLE_5)).run

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from bench import families
 from bench.cli import app
+from coterie.systems.registry import build
+from coterie.weights.format import make_card, save_system
 
 BENCHMARKS = Path(__file__).parent.parent
 
@@ -43,6 +45,20 @@ def test_mixtures_are_measured_shown_and_written(name, weights, tmp_path):
     assert {each["name"].split(",")[0] for each in methods} == {*weights}
     assert "our systems on 1 sets" in result.stdout
     assert str(tmp_path / "new" / f"{name}.json") in result.stdout
+
+
+def test_a_system_that_answers_at_once_is_measured(tmp_path):
+    network = build("act_st", {"width": 8, "heads": 2, "slots": 2})
+    path = tmp_path / "direct.safetensors"
+    save_system(path, network, make_card(network))
+    options = ("--sets", 1, "--peer-sets", 0, "--weights", path)
+    result = run("mog", *options, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    for setting in written(tmp_path, "mog")["settings"]:
+        consolidated, network_alone = setting["ours"]["methods"]
+        assert network_alone["name"].endswith("as the network says")
+        assert "network_ll_minus_oracle" in network_alone["metrics"]
+        assert "network_ll_minus_oracle" not in consolidated["metrics"]
 
 
 def test_public_sets_are_measured_and_the_peers_kept(tmp_path, blobs):

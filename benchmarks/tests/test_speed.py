@@ -120,3 +120,11 @@ def test_networks_of_other_columns_are_refused(tmp_path):
     save_system(path, network, make_card(network))
     with pytest.raises(ValueError, match="reads 3 columns"):
         refuse_unfit("cpu", ["dac-mog2d"], str(path), 1000)
+
+
+def test_a_system_without_a_loop_is_refused(tmp_path):
+    network = build("act_st", {"width": 8, "heads": 2, "slots": 2})
+    path = tmp_path / "direct.safetensors"
+    save_system(path, network, make_card(network))
+    with pytest.raises(ValueError, match="system 'act_st', which has no loop to time"):
+        refuse_unfit("cpu", [str(path)], "dac-mog2d", 1000)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
+    "ACTST",
     "AMCP",
     "DAC",
     "Clustering",
@@ -22,6 +23,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from coterie.data.images import read_images
+    from coterie.estimators.act_st import ACTST
     from coterie.estimators.amcp import AMCP
     from coterie.estimators.dac import DAC
     from coterie.estimators.loaded import load
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 # Loaded on first use, so that `import coterie` costs nothing.
 _HOMES = {
+    "ACTST": "coterie.estimators.act_st",
     "AMCP": "coterie.estimators.amcp",
     "DAC": "coterie.estimators.dac",
     "Clustering": "coterie.inference.result",

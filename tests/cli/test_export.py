@@ -47,7 +47,7 @@ def test_the_folder_is_named_after_the_model(written):
 
 
 def test_another_system_is_refused_in_one_line(tmp_path):
-    assert "only amcp is exported" in refused(export("dac-mog2d", "--out", tmp_path))
+    assert "only amcp and act_st are exported" in refused(export("dac-mog2d", "--out", tmp_path))
 
 
 def test_an_unknown_model_is_refused(tmp_path):

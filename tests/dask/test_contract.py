@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import coterie
-from coterie.dask import AMCP, DAC
+from coterie.dask import ACTST, AMCP, DAC
 from coterie.estimators import amortized
 from coterie.inference import hashed_draw
 
@@ -114,8 +114,11 @@ def test_arrays_with_unknown_chunks(values):
 def test_networks_with_a_density_too(values):
     table = values[:, :2] / 2
     collection = da.from_array(table, chunks=(999, 2))
-    for here, there in [(coterie.DAC, DAC), (coterie.AMCP, AMCP)]:
-        weights = "dac-mog2d" if here is coterie.DAC else "amcp-mog2d"
+    for here, there, weights in [
+        (coterie.ACTST, ACTST, "act_st-mog2d"),
+        (coterie.DAC, DAC, "dac-mog2d"),
+        (coterie.AMCP, AMCP, "amcp-mog2d"),
+    ]:
         expected = here(weights, context_size=500).fit(table).labels_
         assert (
             there(weights, context_size=500).fit(collection).labels_.compute() == expected

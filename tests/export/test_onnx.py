@@ -196,7 +196,7 @@ def test_the_loop_needs_no_torch(small, tmp_path):
 
 
 def test_other_systems_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="system 'dac'; only amcp is exported"):
+    with pytest.raises(ValueError, match="system 'dac'; only amcp and act_st are exported"):
         export_onnx("dac-mog2d", tmp_path)
 
 

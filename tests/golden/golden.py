@@ -33,6 +33,10 @@ ENDINGS = {
     "amcp-mog2d": AMCP_ENDINGS,
     "amcp-mog2d-wide": AMCP_ENDINGS,
     "dac-mog2d": DAC_ENDINGS,
+    # It takes no steps, so there is nothing to trace.
+    "act_st-mog2d": {
+        name: AMCP_ENDINGS[name] for name in ("consolidated", "reestimated", "network")
+    },
     # Without a density nothing is consolidated or re-estimated: the network has the last word.
     "amcp-warped2d": {"network": {}, "first-look": {"second_look": False}},
     "amcp-universal": UNIVERSAL_ENDINGS | {"judged": {"ending": "judge"}},
@@ -107,7 +111,9 @@ def answer(name: str) -> Answer:
     """Fit the model of a case to its set."""
     model, ending, case = name.split("/")
     points, constraints, weights = sets()[case]
-    estimator = {"amcp": coterie.AMCP, "dac": coterie.DAC}[model.split("-")[0]]
+    estimator = {"act_st": coterie.ACTST, "amcp": coterie.AMCP, "dac": coterie.DAC}[
+        model.split("-")[0]
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = estimator(model, random_state=0, **constraints, **ENDINGS[model][ending])

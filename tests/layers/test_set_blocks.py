@@ -4,7 +4,7 @@ from torch import nn
 from torch.nn.functional import layer_norm, relu
 
 from coterie.layers import set_blocks
-from coterie.layers.set_blocks import ISAB, MAB, PMA, SAB
+from coterie.layers.set_blocks import ISAB, MAB, PMA, SAB, AdaptivePMA
 
 IN, WIDTH, HEADS, SLOTS = 3, 8, 2, 4
 BLOCKS = {
@@ -104,3 +104,22 @@ def test_induced_attention_is_linear_in_the_number_of_points(monkeypatch):
     monkeypatch.setattr(set_blocks, "attention", recording)
     seeded(BLOCKS["ISAB"]())(draw(1, 100, IN))
     assert sizes == [(SLOTS, 100), (100, SLOTS)]
+
+
+def test_growing_seeds_are_equation_10():
+    pool, x = seeded(AdaptivePMA(IN, WIDTH, HEADS)), draw(2, 6, IN)
+    seeds = [pool.first[0, 0]]
+    for _ in range(3):
+        known = torch.stack(seeds)[None]
+        seeds.append(pool.grow(known)[0, 0])
+    torch.testing.assert_close(pool.seeds(4)[0], torch.stack(seeds))
+    assert len({tuple(seed.tolist()) for seed in seeds}) == 4
+    expected = pool.block(torch.stack(seeds).expand(2, -1, -1), x)
+    torch.testing.assert_close(pool(x, 4), expected)
+
+
+def test_fewer_seeds_are_the_first_of_more():
+    pool, x = seeded(AdaptivePMA(IN, WIDTH, HEADS)), draw(2, 6, IN)
+    mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
+    torch.testing.assert_close(pool(x, 2, mask), pool(x, 5, mask)[:, :2])
+    assert pool(x, 1, mask).shape == (2, 1, WIDTH)

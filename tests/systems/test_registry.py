@@ -11,6 +11,7 @@ EVERY_SYSTEM = pytest.mark.parametrize("name", sorted(SYSTEMS))
 SEQUENTIAL = pytest.mark.parametrize("name", ["amcp", "dac"])
 # What each family can be asked for that is not its default.
 CHANGED = {
+    "act_st": ("columns", 3),
     "amcp": ("columns", 3),
     "dac": ("columns", 3),
     "mice": ("width", 16),
@@ -54,6 +55,12 @@ def test_a_system_fulfils_the_sequential_contract(name):
     assert not isinstance(system, Direct)
 
 
+def test_a_system_fulfils_the_direct_contract():
+    system = build("act_st", {})
+    assert isinstance(system, Direct)
+    assert not isinstance(system, Sequential)
+
+
 @EVERY_SYSTEM
 def test_a_system_names_methods_that_it_has_as_worth_compiling(name):
     regions = build(name, SMALL.get(name, {})).regions
@@ -68,7 +75,7 @@ def test_traits_are_known_without_building_the_system(name):
     assert traits_of(name, settings) == build(name, settings).traits
 
 
-@SEQUENTIAL
+@pytest.mark.parametrize("name", ["act_st", "amcp", "dac"])
 def test_traits_follow_the_settings(name):
     settings = {"columns": 3, "k_max": 7, "cluster_scale": 0.5}
     assert traits_of(name, settings) == Traits((3,), "gaussian", 0.5, 7, "plain")

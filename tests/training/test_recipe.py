@@ -91,7 +91,7 @@ def test_clusters_twice_as_wide_have_twice_the_scale(corners):
 
 def test_on_tables_a_fresh_network_knows_the_scale_of_their_clusters(corners):
     prior = corners(1.0)
-    for name in ("amcp-small", "dac-mog2d"):
+    for name in ("act_st-mog2d", "amcp-small", "dac-mog2d"):
         settings = preset(name).on_tables(prior, "own").settings
         assert settings["cluster_scale"] == prior.cluster_scale()
     taught = preset("dac-mog2d").on_tables(prior, "own", "dac-mog2d")

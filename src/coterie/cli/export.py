@@ -24,7 +24,7 @@ def onnx(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A shipped AMCP model or a weights file.",
+            help="A shipped model of AMCP or ACT-ST, or a weights file.",
             autocompletion=shipped_weights,
         ),
     ],
@@ -33,7 +33,7 @@ def onnx(
         typer.Option(metavar="FOLDER", help="Default: NAME-onnx.", show_default=False),
     ] = None,
 ) -> None:
-    """Write encoder.onnx and step.onnx for any number of points."""
+    """Write encoder.onnx and step.onnx of AMCP, or mixture.onnx of ACT-ST, for any size."""
     with refusing():
         import onnxscript  # noqa: F401  (a clearer error than torch's later one)
 

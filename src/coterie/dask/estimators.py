@@ -13,6 +13,7 @@ from coterie.dask.partitions import (
     partitions_of,
     refuse_other_collections,
 )
+from coterie.estimators.act_st import ACTST as _ACTST
 from coterie.estimators.amcp import AMCP as _AMCP
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.dac import DAC as _DAC
@@ -67,6 +68,10 @@ class OverPartitions(AmortizedClusterer):
                 "unlike is not supported for collections of dask: give it rows in memory"
             )
         return super().unlike(X)
+
+
+class ACTST(OverPartitions, _ACTST):
+    """`coterie.ACTST` for collections of dask."""
 
 
 class AMCP(OverPartitions, _AMCP):

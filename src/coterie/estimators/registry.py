@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from coterie.estimators.act_st import ACTST
 from coterie.estimators.amcp import AMCP
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.dac import DAC
@@ -13,7 +14,7 @@ from coterie.weights.catalogue import find
 from coterie.weights.format import WeightsError, load_card
 
 DEFAULT = "amcp-universal"
-ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in (AMCP, DAC)}
+ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in (ACTST, AMCP, DAC)}
 
 
 def clusterer(weights: str | Path = DEFAULT, **settings: Any) -> AmortizedClusterer:

@@ -1,4 +1,4 @@
-"""AMCP as two ONNX graphs: one encodes a set, one takes a step.
+"""AMCP as two ONNX graphs: one encodes a set, one takes a step. ACT-ST is a single graph.
 
 The loop between them is a dozen lines in any language (`examples/without_torch.py`): encode once,
 then step until a step claims nothing or nothing remains. Both graphs take any number of points, in
@@ -6,35 +6,27 @@ the frame that their card names; ONNX has no eigenvectors, so the frame is not a
 lines of numpy there.
 """
 
-import json
-import logging
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
-from onnxscript import opset18 as op
 from torch import Tensor, nn
 from torch.nn.functional import logsigmoid
 
-from coterie.export.onnx_functions import cummax, visit
-from coterie.files.replacing import replacing
+from coterie.export.onnx_mixture import ExportedMixture, export_mixture
+from coterie.export.onnx_writing import write_graph
 from coterie.functional.diffusion import Walks
 from coterie.functional.reduce import count_points
+from coterie.systems.act_st.joint_loss import ACTST
 from coterie.systems.amcp.parts import Features
 from coterie.systems.amcp.steps import AMCP
 from coterie.weights.catalogue import open_model
-from coterie.weights.format import Card
 
 ENCODER, STEP = "encoder.onnx", "step.onnx"
 FEATURES = ("place", "score", "pool", "key", "promise")
 CARRIED = ("remaining", "finished", "refused")
 WALKED = ("near", "degree", "ends", "crowd")  # only for networks with landmarks
 WITHOUT_POINTS = ("finished", "degree", "ends", "crowd")
-OPSET = 18
 
 
 class Exported(NamedTuple):
@@ -102,12 +94,14 @@ class StepGraph(nn.Module):
         return found.claimed, found.logits, remaining, finished + found.summary, refused
 
 
-def export_onnx(weights: str | Path, folder: Path) -> Exported:
-    """Write the graphs of an AMCP network, a shipped model or a weights file, to a folder."""
+def export_onnx(weights: str | Path, folder: Path) -> Exported | ExportedMixture:
+    """Write the graphs of a network, a shipped model or a weights file, to a folder."""
     system, card = open_model(weights)
+    if isinstance(system, ACTST):
+        return export_mixture(system, card, folder)
     if not isinstance(system, AMCP):
         raise ValueError(
-            f"{str(weights)!r} is of the system {card.system!r}; only amcp is exported"
+            f"{str(weights)!r} is of the system {card.system!r}; only amcp and act_st are exported"
         )
     if not system.encodes_once:
         raise ValueError(
@@ -119,62 +113,8 @@ def export_onnx(weights: str | Path, folder: Path) -> Exported:
         state = encoder(points)
     inputs = (*FEATURES, *CARRIED, *(WALKED if system.n_landmarks else ()))
     target = Exported(folder / ENCODER, folder / STEP)
-    _write(target.encoder, encoder, {"points": points}, inputs, card)
+    write_graph(target.encoder, encoder, {"points": points}, inputs, card)
     outputs = ("claimed", "logits", *(f"{name}_after" for name in CARRIED))
-    _write(target.step, step, dict(zip(inputs, state, strict=True)), outputs, card)
+    state_by_name = dict(zip(inputs, state, strict=True))
+    write_graph(target.step, step, state_by_name, outputs, card, WITHOUT_POINTS)
     return target
-
-
-def _write(
-    path: Path, module: nn.Module, inputs: dict[str, Tensor], outputs: tuple[str, ...], card: Card
-) -> None:
-    """Write one graph with its card; the number of points is dynamic."""
-    n_points = torch.export.Dim("n_points", min=1)
-    shapes: dict[str, Any] = {
-        name: {} if name in WITHOUT_POINTS else {1: n_points} for name in inputs
-    }
-    with _quiet_exporter():
-        program = torch.onnx.export(
-            module,
-            tuple(inputs.values()),
-            input_names=list(inputs),
-            output_names=list(outputs),
-            dynamic_shapes=tuple(shapes.values()),
-            opset_version=OPSET,
-            dynamo=True,
-            custom_translation_table=_TRANSLATIONS,
-            verbose=False,
-        )
-    assert program is not None  # torch returns None only without dynamo
-    program.model.metadata_props["coterie"] = json.dumps(asdict(card))
-    with replacing(path) as part:
-        program.save(str(part), external_data=False)
-
-
-def _stable_sort(
-    values: Any, *, stable: bool = True, dim: int = -1, descending: bool = False
-) -> Any:
-    """torch.sort, which the exporter lacks; TopK of ONNX is stable."""
-    size = op.Shape(values, start=dim, end=dim + 1)
-    return op.TopK(values, size, axis=dim, largest=int(descending))
-
-
-_TRANSLATIONS: dict[Any, Any] = {
-    torch.ops.aten.sort.stable: _stable_sort,
-    torch.ops.aten.cummax.default: cummax,
-    torch.ops.coterie.visit.default: visit,
-}
-
-
-@contextmanager
-def _quiet_exporter() -> Iterator[None]:
-    """Suppress the exporter's messages on its internals and on optional packages."""
-    logger = logging.getLogger("torch.onnx")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logger.setLevel(before)

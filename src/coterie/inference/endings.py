@@ -19,13 +19,14 @@ import torch
 from numpy.typing import NDArray
 
 from coterie.frames.protocol import Frame, FramedTable
+from coterie.functional.em import Gaussians
 from coterie.inference.assignment import apply_labels
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows
 from coterie.inference.outliers import Spacing
 from coterie.inference.proposal import Proposal
 from coterie.inference.rules.branching import BranchingRule
-from coterie.inference.rules.direct import DirectRule
+from coterie.inference.rules.direct import DirectRule, present_clusters
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.neighbours import NeighbourRule
 from coterie.inference.rules.protocol import Rule
@@ -92,6 +93,8 @@ class Ending(NamedTuple):
 
 def network(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
     """The network's own answer."""
+    if (mixture := _own_mixture(proposal, context)) is not None:
+        return Ended(mixture, _own_log_likelihood(proposal, context))
     exact = proposal.exact
     if exact is None:
         exact = deepcopy(proposal.system).double()
@@ -172,6 +175,20 @@ def _own_rule(system: Sequential | Direct, proposal: Proposal, precision: torch.
     return ReplayRule.of(sequential, proposal.commits, precision)
 
 
+def _own_mixture(proposal: Proposal, context: Context) -> MixtureRule | None:
+    """The mixture that a direct system found, in the columns that hold data; None without one.
+
+    Its posterior is a rule that needs no network.
+    """
+    if proposal.memberships is None or proposal.memberships.mixture is None:
+        return None
+    present = present_clusters(proposal.memberships)
+    log_weight, mean, log_scale = (part[0, present] for part in proposal.memberships.mixture)
+    columns = slice(context.columns)
+    parts = (log_weight, mean[:, columns], log_scale[:, columns])
+    return MixtureRule(Gaussians(*(part.double().to(context.rule_device) for part in parts)))
+
+
 def _mixture(
     proposal: Proposal, context: Context, constraints: Constraints, *, change_k: bool
 ) -> Ended:
@@ -195,8 +212,12 @@ def _mixture(
 def _own_log_likelihood(proposal: Proposal, context: Context) -> float | None:
     """Under the mixture in the network's own parameters, weighted by who joined each cluster.
 
-    Of several steps that served one cluster the density of the last counts.
+    Of several steps that served one cluster the density of the last counts. A direct system
+    gives the weights itself.
     """
+    if (mixture := _own_mixture(proposal, context)) is not None:
+        seen = torch.from_numpy(context.points[context.seen]).to(mixture.device)
+        return float(mixture.log_likelihood(seen).mean())
     clusters = proposal.clusters
     if not clusters or any(cluster.density is None for cluster in clusters):
         return None

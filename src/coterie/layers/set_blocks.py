@@ -1,4 +1,4 @@
-"""The blocks of the Set Transformer (DAC, eq. 1-2).
+"""The blocks of the Set Transformer (DAC, eq. 1-2, and eq. 10 for a growing number of seeds).
 
 An induced block has two halves: `gather` summarises the set in a few slots, `read` maps the slots
 back to the points. With stored slots, new points are read exactly as the fitted ones were.
@@ -60,6 +60,31 @@ class PMA(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """x (B, N, Cin), mask (B, N) -> (B, R, C)."""
         return self.block(self.seeds.expand(len(x), -1, -1), x, mask)
+
+
+class AdaptivePMA(nn.Module):
+    """aPMA, eq. 10: MAB([s_1 ... s_k], X) with seeds that grow, s_j = PMA_1([s_1 ... s_{j-1}]).
+
+    The seeds do not depend on X, and a row of the result only on its own seed: the result for k is
+    the first k rows of that for any larger number.
+    """
+
+    def __init__(self, in_width: int, width: int, heads: int) -> None:
+        super().__init__()
+        self.first = nn.Parameter(nn.init.xavier_uniform_(torch.empty(1, 1, width)))
+        self.grow = PMA(width, width, heads, 1)
+        self.block = MAB(width, in_width, width, heads)
+
+    def seeds(self, k: int) -> Tensor:
+        """The first k seeds: (1, k, C)."""
+        seeds: Tensor = self.first
+        for _ in range(k - 1):
+            seeds = torch.cat([seeds, self.grow(seeds)], 1)
+        return seeds
+
+    def forward(self, x: Tensor, k: int, mask: Tensor | None = None) -> Tensor:
+        """x (B, N, Cin), mask (B, N) -> (B, k, C)."""
+        return self.block(self.seeds(k).expand(len(x), -1, -1), x, mask)
 
 
 class ISAB(nn.Module):

@@ -14,6 +14,7 @@ from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.densities.protocol import Density
+from coterie.functional.em import Gaussians
 from coterie.functional.reduce import any_point
 from coterie.systems.traits import Traits
 
@@ -75,11 +76,13 @@ class Memberships:
     """The answer of a direct system for B sets of N points.
 
     log_probabilities: (B, N, K), of each cluster for each point; clusters that a set does not have
-    are -inf. memory: what `Direct.read` needs to label further points.
+    are -inf. memory: what `Direct.read` needs to label further points. mixture: the mixture of
+    which these are the memberships, where clusters are Gaussians.
     """
 
     log_probabilities: Tensor
     memory: tuple[Tensor, ...] = ()
+    mixture: Gaussians | None = None
 
 
 class System(Protocol):

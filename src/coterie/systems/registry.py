@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from coterie.frames.protocol import FrameKind
+from coterie.systems.act_st.config import ACTSTConfig
+from coterie.systems.act_st.joint_loss import ACTST
 from coterie.systems.amcp.config import AMCPConfig
 from coterie.systems.amcp.steps import AMCP
 from coterie.systems.dac.config import DACConfig
@@ -25,6 +27,7 @@ class Entry(NamedTuple):
 
 
 SYSTEMS = {
+    "act_st": Entry(ACTST, ACTSTConfig),
     "amcp": Entry(AMCP, AMCPConfig),
     "dac": Entry(DAC, DACConfig),
     "mice": Entry(MiCE, MiCEConfig),

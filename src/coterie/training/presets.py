@@ -21,6 +21,15 @@ DAC_MOG2D = Recipe(
     trained_on="2-D mixtures of up to 4 axis-aligned Gaussians, 300 to 1,000 points (DAC, eq. 13)",
 )
 
+# The sets of DAC. The encoder alone tells the clusters apart, so it has a block more.
+ACT_ST_MOG2D = replace(
+    DAC_MOG2D,
+    name="act_st-mog2d",
+    system="act_st",
+    settings={"columns": 2, "k_max": 4, "encoder_blocks": 3},
+    training=TrainingConfig(steps=14_000, sets_per_step=128, compile=True, capture=True),
+)
+
 # Points are encoded once for all clusters, clusters are proposed from anchors, and a narrow head
 # computes the memberships of each cluster.
 ANCHORED = {
@@ -96,6 +105,7 @@ PRESETS: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         DAC_MOG2D,
+        ACT_ST_MOG2D,
         AMCP_SMALL,
         AMCP_MOG2D,
         AMCP_MOG2D_WIDE,
