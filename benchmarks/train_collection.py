@@ -20,13 +20,18 @@ import torch
 
 from coterie.data.collections import open_collection
 from coterie.systems.mice.mice import MiCE
-from coterie.systems.mice.trimming import trimmed
+from coterie.systems.mice.ordering import reordered
 from coterie.training.callbacks import Checkpoints, JsonLog
-from coterie.training.collection_scores import CollectionScores, collection_scores
+from coterie.training.collection_scores import (
+    CollectionScores,
+    collection_scores,
+    read_collection,
+)
 from coterie.training.image_recipes import IMAGE_RECIPES
 from coterie.training.pieces import find_pieces, join_pieces, write_pieces
 from coterie.training.trainer import CHECKPOINT, WEIGHTS, train
-from coterie.weights.format import FORMAT_VERSION, load_card, load_system, make_card, save_tensors
+from coterie.weights.compact import save_compact
+from coterie.weights.format import load_card, load_system
 
 BEGAN = time.monotonic()
 SHIPPED = "shipped.safetensors"
@@ -106,21 +111,22 @@ def make_recipe(arguments):
 
 
 def ship(folder, recipe):
-    """Weights for inference alone: the teacher and some keys, in half precision."""
+    """Weights for inference alone, with clusters by falling size, and scores of both files."""
     system, _ = load_system(folder / WEIGHTS)
     if not isinstance(system, MiCE):
         return
-    small = trimmed(system)
-    state = {
-        name: value.half() if value.is_floating_point() else value
-        for name, value in small.state_dict().items()
-        if not name.startswith("pair.student.")
-    }
-    card = make_card(small, trained_on=recipe.trained_on, recipe=recipe.describe())
-    header = {"version": FORMAT_VERSION, "card": {**card.__dict__}}
-    save_tensors(folder / SHIPPED, state, header)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     collection = open_collection(recipe.prior.name)
+    images = torch.from_numpy(collection.images[: recipe.prior.n_images])
+    found = read_collection(system.to(device), images)["posterior"].argmax(1)
+    sizes = found.bincount(minlength=system.config.n_clusters)
+    ordered = reordered(system, sizes.argsort(descending=True, stable=True).tolist())
+    save_compact(
+        folder / SHIPPED,
+        ordered,
+        trained_on=recipe.trained_on,
+        provenance={"recipe": recipe.describe()},
+    )
     for name in (WEIGHTS, SHIPPED):
         load_card(folder / name)
         opened = load_system(folder / name)[0].to(device)

@@ -13,6 +13,7 @@ __all__ = [
     "AMCP",
     "DAC",
     "Clustering",
+    "MiCE",
     "__version__",
     "cluster",
     "load",
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from coterie.estimators.amcp import AMCP
     from coterie.estimators.dac import DAC
     from coterie.estimators.loaded import load
+    from coterie.estimators.mice import MiCE
     from coterie.estimators.registry import cluster
     from coterie.inference.result import Clustering
     from coterie.report.write import write_report
@@ -38,6 +40,7 @@ _HOMES = {
     "AMCP": "coterie.estimators.amcp",
     "DAC": "coterie.estimators.dac",
     "Clustering": "coterie.inference.result",
+    "MiCE": "coterie.estimators.mice",
     "cluster": "coterie.estimators.registry",
     "load": "coterie.estimators.loaded",
     "models": "coterie.weights.catalogue",

@@ -17,4 +17,5 @@ def test_answers_are_unchanged(name):
 
 
 def test_every_shipped_model_has_answers():
-    assert {model.name for model in coterie.models()} == set(golden.ENDINGS)
+    tables = {model.name for model in coterie.models() if model.reads_tables}
+    assert tables == set(golden.ENDINGS)  # test_mice.py asks the others

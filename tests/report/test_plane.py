@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from coterie.frames.standard import fit_standard
-from coterie.report.plane import plane_of, spread, standardised
+from coterie.report.plane import plane_of, plane_of_posteriors, spread, standardised
 from coterie.report.separation import separation
 
 
@@ -143,3 +143,8 @@ def test_latitude_is_vertical_wherever_the_columns_stand():
         more, ("Latitude", "a", "b", "Longitude"), more, (more[:, 1] > 0).astype(int)
     )
     assert "a" in scattered.axes  # the clusters lie everywhere on the map
+
+
+def test_a_certain_point_stands_with_its_cluster_and_a_doubtful_one_between():
+    plane = plane_of_posteriors(np.array([[1.0, 0, 0, 0], [0, 0.5, 0.5, 0], [0.25] * 4]))
+    np.testing.assert_allclose(plane.places, [[1, 0], [-0.5, 0.5], [0, 0]], atol=1e-12)

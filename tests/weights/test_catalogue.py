@@ -24,9 +24,11 @@ def test_the_shipped_models_are_listed():
 def test_a_shipped_model_opens_and_says_what_it_is(model):
     system, card = open_model(model.name)
     assert card == model.card == load_card(model.path)
-    assert system.config.columns == card.traits.columns
+    if model.reads_tables:
+        assert system.config.columns == card.traits.columns
     assert replace(system.traits, frame=card.traits.frame) == card.traits
-    assert n_parameters(model.path) == sum(each.numel() for each in system.parameters())
+    if model.reads_tables:  # MiCE's file has a teacher alone, and keys of its queue
+        assert n_parameters(model.path) == sum(each.numel() for each in system.parameters())
     assert card.trained_on
     assert all(torch.isfinite(value).all() for value in system.state_dict().values())
     assert model.size == model.path.stat().st_size

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coterie.cli.cluster_images import cluster_images
 from coterie.cli.on_engine import Settings, cluster_on_engine, refuse_for_engine
 from coterie.cli.options import (
     Array,
@@ -115,7 +116,10 @@ def cluster(
     engine: EngineOption = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Cluster the rows of a table; the number of clusters is inferred."""
+    """Cluster the rows of a table; the number of clusters is inferred.
+
+    With weights for images, such as mice-mnist: the images of a folder.
+    """
     targets = Targets(out, plot, report)
     if engine is not None or scheduler is not None:
         others = {
@@ -153,8 +157,11 @@ def cluster(
         from coterie.data.tables.labelled import Output
         from coterie.data.tables.several import opened_together
         from coterie.data.tables.survey import read_table
-        from coterie.estimators.registry import clusterer
+        from coterie.estimators.registry import clusterer, reads_images
 
+        if reads_images(weights):
+            cluster_images(context, files, targets)
+            return
         choice = Choice(
             columns or (), exclude or (), ids or (), categorical=categorical or (), encode=True
         )

@@ -31,12 +31,20 @@ def models(
         table.add_row(
             escape(row["name"]),
             escape(row["system"]),
-            str(row["columns"]),
+            _columns(row),
             f"{row['parameters']:,}",
             f"{row['bytes'] / 1e6:.1f} MB",
             escape(row["trained_on"]),
         )
     Console(highlight=False).print(table)
+
+
+def _columns(row: dict[str, Any]) -> str:
+    """The columns of a table, or the size of images, as in 28x28."""
+    if row["images"] is None:
+        return str(row["columns"])
+    channels, height, width = row["images"]
+    return f"{height}x{width}" + (f"x{channels}" if channels > 1 else "")
 
 
 def _rows() -> list[dict[str, Any]]:
@@ -46,7 +54,8 @@ def _rows() -> list[dict[str, Any]]:
         {
             "name": model.name,
             "system": model.card.system,
-            "columns": model.card.traits.columns,
+            "columns": model.card.traits.columns if model.reads_tables else None,
+            "images": None if model.reads_tables else list(model.card.traits.item_shape),
             "parameters": n_parameters(model.path),
             "bytes": model.size,
             "trained_on": model.card.trained_on,

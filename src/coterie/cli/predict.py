@@ -59,6 +59,8 @@ def predict(
         from coterie.frames.column_parts import Remarks
 
         fitted = load(model)
+        if not hasattr(fitted, "fitted_"):  # a network for images, whose weights are all of it
+            refuse(f"{model} is for images: coterie cluster FOLDER --weights {model}")
         remarks = Remarks()
         with (
             stages() as begin,

@@ -85,7 +85,8 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
     say(f"[dim]rows     [/] {rows:,}{_seen(result)}")
     if result.get("read_as"):
         say(f"[dim]read as  [/] {escape(result['read_as']['summary'])}")
-    say(f"[dim]columns  [/] {escape(listed(result['columns']))}")
+    if result["columns"]:  # images have none
+        say(f"[dim]columns  [/] {escape(listed(result['columns']))}")
     for column in result["left_out"]:
         say(
             f"[dim]dropped  [/] {escape(column['name'] or '(no name)')}: {escape(column['reason'])}"

@@ -1,9 +1,12 @@
 """An unlabelled collection of images, sampled in epochs of augmented views."""
 
+import hashlib
 import io
 import lzma
 import os
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,6 +20,8 @@ from torch import Generator, Tensor
 from coterie.data.augmentation import DigitViews, PhotoViews
 from coterie.data.batch import SetBatch
 
+_HELD: dict[str, NDArray[np.uint8]] = {}
+_HOLDERS: Counter[str] = Counter()
 FOLDER = "COTERIE_DATA"  # the environment variable that names the folder of the public collections
 
 
@@ -35,9 +40,9 @@ class LabelledImages(NamedTuple):
 class ImageCollection:
     """The images of a collection in epochs, each image at most once per epoch.
 
-    name: a collection known to `open_collection`; n_images: how many to use, from the first on;
-    batch: the number of images in a step; n_views: the number of views of each image; views: the
-    augmentation.
+    name: a collection known to `open_collection`, or that of held images; n_images: how many to
+    use, from the first on; batch: the number of images in a step; n_views: the number of views of
+    each image; views: the augmentation.
     """
 
     name: str
@@ -91,10 +96,30 @@ def _scrambled(numbers: Tensor) -> Tensor:
 
 @lru_cache(maxsize=2)
 def _on_device(name: str, n_images: int, device: torch.device) -> Tensor:
-    images = open_collection(name).images
+    images = _HELD[name] if name in _HELD else open_collection(name).images
     if len(images) < n_images:
         raise ValueError(f"{name} has {len(images)} images, not {n_images}")
     return torch.from_numpy(images[:n_images]).to(device)
+
+
+@contextmanager
+def held(images: NDArray[np.uint8]) -> Iterator[str]:
+    """Make images (n, C, H, W) in memory a collection while inside; gives its name.
+
+    The name is a digest of the images, so a run on them is not resumed on others.
+    """
+    digest = hashlib.sha256(str(images.shape).encode())
+    digest.update(np.ascontiguousarray(images).data)
+    name = f"images-{digest.hexdigest()[:16]}"
+    _HELD[name] = images
+    _HOLDERS[name] += 1  # several threads may train on the same images
+    try:
+        yield name
+    finally:
+        _HOLDERS[name] -= 1
+        if not _HOLDERS[name]:
+            del _HOLDERS[name], _HELD[name]
+            _on_device.cache_clear()
 
 
 @cache

@@ -10,12 +10,13 @@ from torch import Tensor, nn
 from torch.nn.functional import relu
 
 CHANNELS_LAST = torch.channels_last
-Backbone = Literal["resnet34", "resnet18", "small"]
+Backbone = Literal["resnet34", "resnet18", "medium", "small"]
 
 # Blocks of each stage, and the channels of the first stage; each later stage has twice as many.
 STAGES: dict[str, tuple[tuple[int, ...], int]] = {
     "resnet34": ((3, 4, 6, 3), 64),
     "resnet18": ((2, 2, 2, 2), 64),
+    "medium": ((1, 1, 1), 64),  # 1.2 million weights
     "small": ((1, 1, 1), 32),  # for 28x28 and one channel: 0.3 million weights
 }
 

@@ -2,21 +2,23 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from torch import Tensor
 
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.fitted import Fitted
-from coterie.estimators.registry import ESTIMATORS
+from coterie.estimators.mice import MiCE
+from coterie.estimators.registry import ESTIMATORS, IMAGE_ESTIMATORS
 from coterie.estimators.saved import MODEL_FORMAT
 from coterie.frames.encoded_table import TableEncoding
 from coterie.frames.plain import PlainColumns
 from coterie.frames.standard import StandardColumns
 from coterie.inference.drift import Familiar
 from coterie.inference.packing import RULES, Packed, unpack
-from coterie.weights.format import WeightsError, load_tensors
+from coterie.systems.mice.mice import MiCE as Network
+from coterie.weights.format import WeightsError, load_system, load_tensors
 
 # What a foreign or edited header may raise while it is read.
 UNREADABLE = (
@@ -25,8 +27,11 @@ UNREADABLE = (
 )
 
 
-def load(path: str | Path) -> AmortizedClusterer:
-    """The fitted estimator of a file that `save` wrote, ready to predict."""
+def load(path: str | Path) -> Any:
+    """The fitted estimator of a file that `save` wrote, ready to predict.
+
+    A `MiCE` is its weights: any of its weights files will do.
+    """
     path = Path(path)
     if not path.is_file():
         raise WeightsError(f"no model at {path}")
@@ -34,6 +39,9 @@ def load(path: str | Path) -> AmortizedClusterer:
         tensors, header = load_tensors(path)
     except RecursionError as error:
         raise WeightsError(f"{path} is damaged: its header is nested too deeply") from error
+    card = header.get("card")
+    if isinstance(card, dict) and card.get("system") in IMAGE_ESTIMATORS:
+        return _of_images(path)
     if not isinstance(header.get("model"), dict):
         raise WeightsError(
             f"{path} holds weights, not a fitted model; a model is written by"
@@ -49,6 +57,13 @@ def load(path: str | Path) -> AmortizedClusterer:
         return _restored(model, tensors)
     except UNREADABLE as error:
         raise WeightsError(f"{path} is no readable model: {error}") from error
+
+
+def _of_images(path: Path) -> MiCE:
+    system, card = load_system(path)
+    model = IMAGE_ESTIMATORS[card.system](path, n_clusters=card.traits.k_max)
+    model._network = cast(Network, system.to(model._device()))
+    return model
 
 
 def _restored(model: Mapping[str, Any], tensors: dict[str, Tensor]) -> AmortizedClusterer:

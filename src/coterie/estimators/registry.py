@@ -10,16 +10,23 @@ from coterie.estimators.act_st import ACTST
 from coterie.estimators.amcp import AMCP
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.dac import DAC
+from coterie.estimators.mice import MiCE
 from coterie.weights.catalogue import find
 from coterie.weights.format import WeightsError, load_card
 
 DEFAULT = "amcp-universal"
 ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in (ACTST, AMCP, DAC)}
+IMAGE_ESTIMATORS: dict[str, type[MiCE]] = {MiCE.system: MiCE}
 
 
 def clusterer(weights: str | Path = DEFAULT, **settings: Any) -> AmortizedClusterer:
     """The estimator of the system that the weights are of, with its settings."""
     system = load_card(find(weights)).system
+    if system in IMAGE_ESTIMATORS:
+        raise WeightsError(
+            f"weights {str(weights)!r} are for images, not for tables: use"
+            f" coterie.{IMAGE_ESTIMATORS[system].__name__}({str(weights)!r})"
+        )
     if system not in ESTIMATORS:
         raise WeightsError(
             f"weights {str(weights)!r} are of the system {system!r}, which has no estimator"
@@ -27,6 +34,16 @@ def clusterer(weights: str | Path = DEFAULT, **settings: Any) -> AmortizedCluste
     estimator: Any = ESTIMATORS[system]
     model: AmortizedClusterer = estimator(weights, **settings)
     return model
+
+
+def reads_images(weights: str | Path) -> bool:
+    """Whether the weights are for images, not for tables."""
+    return load_card(find(weights)).system in IMAGE_ESTIMATORS
+
+
+def image_clusterer(weights: str | Path, **settings: Any) -> MiCE:
+    """The estimator of weights for images, with its settings."""
+    return IMAGE_ESTIMATORS[load_card(find(weights)).system](weights, **settings)
 
 
 def cluster(X: ArrayLike, weights: str | Path = DEFAULT, **settings: Any) -> NDArray[np.intp]:

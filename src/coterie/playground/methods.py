@@ -1,4 +1,4 @@
-"""The ways to cluster that the playground offers: every shipped model, and the peers."""
+"""The ways to cluster that the playground offers: every shipped model for tables, and the peers."""
 
 import re
 import warnings
@@ -63,7 +63,8 @@ class Method:
 @cache
 def methods() -> dict[str, Method]:
     """All methods by name, the default first, then our other systems, then the peers."""
-    systems = sorted(map(_system, models()), key=lambda method: not method.is_default)
+    tables = filter(lambda model: model.reads_tables, models())
+    systems = sorted(map(_system, tables), key=lambda method: not method.is_default)
     others = [_peer(each.name, each.details) for each in peers(K_LIMIT)]
     return {method.name: method for method in (*systems, *others)}
 

@@ -113,12 +113,14 @@ def gather(
     describe: Describe | None = None,
     trust: Trust | None = None,
     depict: Depict | None = None,
+    plane: Plane | None = None,
 ) -> Content:
     """The content of a report on a clustering of points (n, d).
 
     numbers: their row numbers in the file; sizes: of the clusters in the whole file; n_noise: its
     number of noise rows; read: the points in the network's frame; describe: reads additional
-    columns; trust: how far to believe the result; depict: reads images, if the rows are images.
+    columns; trust: how far to believe the result; depict: reads images, if the rows are images;
+    plane: where to draw the points, by default found from them.
     """
     n_points = len(points)
     labels = clustering.labels
@@ -164,7 +166,9 @@ def gather(
             None if read is None else read[shown],
             labels[shown],
             umap=True,
-        ),
+        )
+        if plane is None
+        else plane._replace(places=plane.places[shown]),
         profiles=cluster_profiles,
         uncertain=uncertain,
         described=described,

@@ -77,6 +77,17 @@ def plane_of(
     return plane
 
 
+def plane_of_posteriors(probabilities: Numbers) -> Plane:
+    """Points between the clusters, which stand on a circle, by probabilities (n, k).
+
+    A point is the mean of the clusters, weighted by its probabilities: certain ones are far out.
+    """
+    turns = 2 * np.pi * np.arange(probabilities.shape[1]) / probabilities.shape[1]
+    circle = np.stack([np.cos(turns), np.sin(turns)], 1)
+    method = "clusters on a circle; the farther out a point, the more certain it is"
+    return Plane(probabilities @ circle, ("", ""), method)
+
+
 def _of_columns(
     points: Numbers, names: Sequence[str], columns: tuple[int, int], method: str
 ) -> Plane:

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from coterie.files.replacing import replacing
-from coterie.report.content import Content, Describe, Origin, gather
+from coterie.inference.result import Clustering
+from coterie.report.content import Content, Depict, Describe, Origin, gather
 from coterie.report.page import render
-from coterie.report.thumbnails import thumbnails
+from coterie.report.plane import plane_of_posteriors
+from coterie.report.thumbnails import thumbnails, thumbnails_of_pixels
 from coterie.report.trust import trust_of
 
 
@@ -24,12 +26,15 @@ def write_report(
     images: Sequence[Path | str] | None = None,
     title: str = "X",
 ) -> Path:
-    """Write a report on a fitted model and its fitted rows X (n, d).
+    """Write a report on a fitted model and its fitted rows X (n, d), or images for `MiCE`.
 
     names: of the d columns, by default those of a data frame; details: additional columns of n
     cells to show with a row, such as its name; images: n image files, if the rows are images or
     vectors of them: the report then shows small copies instead of columns; title: name of the data.
+    For `MiCE` the copies are made of X where there are no files.
     """
+    if hasattr(model, "embed"):
+        return _write_of_images(model, X, path, details=details, images=images, title=title)
     points, called = _numbers(model, X)
     n_rows = len(model.labels_)
     if len(points) != n_rows:
@@ -39,12 +44,7 @@ def write_report(
         raise ValueError(f"{len(names)} names for {points.shape[1]} columns")
     if images is not None:
         _refuse_images(images, n_rows)
-    origin = Origin(
-        title=title,
-        command=f"model = coterie.{model!r}.fit(X)\ncoterie.write_report(model, X, {str(path)!r})",
-        facts=(("weights", str(model.weights)),),
-        notes=tuple(model.clustering_.warnings),
-    )
+    origin = _origin(model, path, title)
     content = gather(
         model.clustering_,
         points,
@@ -56,6 +56,59 @@ def write_report(
         depict=None if images is None else lambda rows: thumbnails(images, rows),
     )
     return save(content, path)
+
+
+def content_of_images(
+    clustering: Clustering,
+    embedded: np.ndarray,
+    origin: Origin,
+    depict: Depict,
+    describe: Describe | None = None,
+) -> Content:
+    """The content of a report on images with embeddings (n, d), drawn by their posteriors."""
+    return gather(
+        clustering,
+        embedded.astype(np.float64),
+        tuple(f"embedding {number}" for number in range(1, embedded.shape[1] + 1)),
+        origin,
+        describe=describe,
+        depict=depict,
+        plane=plane_of_posteriors(clustering.probabilities),
+    )
+
+
+def _write_of_images(
+    model: Any,
+    X: Any,
+    path: Path | str,
+    *,
+    details: Mapping[str, Sequence[Any]] | None,
+    images: Sequence[Path | str] | None,
+    title: str,
+) -> Path:
+    n_rows = len(model.labels_)
+    if len(X) != n_rows:
+        raise ValueError(f"X must be the {n_rows} images of the fit, got {len(X)}")
+    if images is not None:
+        _refuse_images(images, n_rows)
+    depict: Depict = (
+        (lambda rows: thumbnails_of_pixels(X, rows))
+        if images is None
+        else (lambda rows: thumbnails(images, rows))
+    )
+    origin = _origin(model, path, title)
+    describe = _describe(details, n_rows)
+    embedded = model.embed(X)
+    return save(content_of_images(model.clustering_, embedded, origin, depict, describe), path)
+
+
+def _origin(model: Any, path: Path | str, title: str) -> Origin:
+    return Origin(
+        title=title,
+        command=f"model = coterie.{model!r}.fit(X)\ncoterie.write_report(model, X, {str(path)!r})",
+        facts=(("weights", str(model.weights)),),
+        notes=tuple(model.clustering_.warnings),
+    )
 
 
 def save(content: Content, path: Path | str) -> Path:

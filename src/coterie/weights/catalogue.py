@@ -26,6 +26,11 @@ class Model:
     page: Path
     size: int
 
+    @property
+    def reads_tables(self) -> bool:
+        """Whether it clusters the rows of a table; others cluster images."""
+        return len(self.card.traits.item_shape) == 1
+
 
 def models() -> list[Model]:
     """The models that ship with the package."""

@@ -9,6 +9,7 @@ from coterie.systems.traits import Traits
 
 BOUNDS = {
     "std": POSITIVE,
+    "shape": COUNT,
     "width": COUNT,
     "queue": Bounds(1, 10_000_000),
     "temperature": POSITIVE,
@@ -24,14 +25,15 @@ BOUNDS = {
 class MoCoConfig:
     """A student, a teacher that is its moving average, and a queue of the teacher's embeddings.
 
-    mean, std: of each channel of the images, for pixels in [0, 1]; width: D, the dimension of an
-    embedding; momentum: of the teacher's moving average; sgd_momentum, weight_decay: of the
-    optimizer.
+    mean, std: of each channel of the images, for pixels in [0, 1]; shape: their height and width,
+    nothing where any size will do; width: D, the dimension of an embedding; momentum: of the
+    teacher's moving average; sgd_momentum, weight_decay: of the optimizer.
     """
 
     backbone: Backbone = "resnet34"
     mean: tuple[float, ...] = (0.4914, 0.4822, 0.4465)
     std: tuple[float, ...] = (0.2470, 0.2435, 0.2616)
+    shape: tuple[int, ...] = ()
     width: int = 128
     queue: int = 16_384
     temperature: float = 1.0
@@ -40,18 +42,20 @@ class MoCoConfig:
     weight_decay: float = 1e-4
 
     def __post_init__(self) -> None:
-        for name in ("mean", "std"):  # JSON cards hold lists
+        for name in ("mean", "std", "shape"):  # JSON cards hold lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
         check_settings(self, BOUNDS)
         if not self.mean:
             raise ValueError("mean and std are of one channel or more")
         if len(self.mean) != len(self.std):
             raise ValueError(f"mean has {len(self.mean)} channels, std {len(self.std)}")
+        if len(self.shape) not in (0, 2):
+            raise ValueError(f"shape must be a height and a width, or empty, got {self.shape}")
 
     @property
     def traits(self) -> Traits:
-        """The properties that the rest of the package uses: images of any size."""
-        return Traits((len(self.mean), -1, -1))
+        """The properties that the rest of the package uses: the shape of an image."""
+        return Traits((len(self.mean), *(self.shape or (-1, -1))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,3 +81,6 @@ class MiCEConfig(MoCoConfig):
     def traits(self) -> Traits:
         """MoCo's traits, with the number of experts."""
         return replace(super().traits, k_max=self.n_clusters)
+
+
+MOST_CLUSTERS = MiCEConfig.width + 1  # that can be equally far apart, see Algorithm 2

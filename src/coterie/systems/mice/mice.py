@@ -43,6 +43,13 @@ class Clustered(NamedTuple):
     features: Tensor
 
 
+class Brightness(NamedTuple):
+    """The mean and the standard deviation of pixels in [0, 1], over all channels."""
+
+    mean: float
+    std: float
+
+
 class MiCE(nn.Module):
     """MiCE on one collection of images.
 
@@ -74,6 +81,12 @@ class MiCE(nn.Module):
     @property
     def traits(self) -> Traits:
         return self.config.traits
+
+    @property
+    def brightness(self) -> Brightness:
+        """Of the images in training."""
+        config = self.config
+        return Brightness(*(sum(each) / len(each) for each in (config.mean, config.std)))
 
     @property
     def regions(self) -> tuple[tuple[Any, str], ...]:
