@@ -51,7 +51,7 @@ def test_heavy_tails_are_no_clusters():
 def test_a_mixture_of_another_set_does_not_describe_this_one(mixture):
     points = draw(mixture, 800, np.random.default_rng(2))
     fit = fit_mixture(points, np.zeros(len(points), dtype=int))
-    assert not adequacy(points + [0.5, 0.0], fit).holds
+    assert not adequacy(points + np.array([0.5, 0.0]), fit).holds
 
 
 def test_the_component_that_shares_most_counts():
