@@ -18,6 +18,7 @@ from coterie.inference.rules import (
     neighbours,
     partition,
     replay,
+    seating,
     wrapped,
 )
 from coterie.inference.rules.full_mixture import FullMixtureRule
@@ -25,7 +26,7 @@ from coterie.inference.rules.mixture import MixtureRule
 
 MODULES = (
     *(branching, direct, divided, full_mixture, merged, mixture, neighbours, partition, replay),
-    wrapped,
+    *(seating, wrapped),
 )
 
 

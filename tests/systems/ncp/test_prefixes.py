@@ -1,11 +1,14 @@
 """The batched prefixes against a loop over points and clusters that follows the equations."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.inference.loop import find_clusters
+from coterie.systems.ncp.config import NCPConfig
 from coterie.systems.ncp.prefixes import prefixes
 from coterie.systems.ncp.steps import NCP
 from coterie.systems.protocol import claimed_labels
@@ -19,6 +22,7 @@ def word_by_word(system: NCP, points: Tensor, labels: list[int]) -> list[float]:
     for n, label in enumerate(labels):
         known = list(dict.fromkeys(labels[:n]))
         waiting = sum((u[i] for i in range(n + 1, len(labels))), torch.zeros(u.shape[1]).double())
+        waiting = waiting * min(1.0, system.config.most_waiting / len(labels))
         scores = []
         for k in [*known, "new"]:
             groups = {j: [i for i in range(n) if labels[i] == j] for j in known}
@@ -44,6 +48,24 @@ def test_prefixes_are_the_equations(small_ncp, labels):
     )
     expected = torch.tensor(word_by_word(small_ncp, points, labels)).double()
     torch.testing.assert_close(found[0], expected)
+
+
+def test_in_large_sets_waiting_points_count_as_many_as_in_training(small_ncp):
+    labels = [0, 1, 0, 1, 1, 2]
+    system = NCP(replace(small_ncp.config, most_waiting=4)).double().requires_grad_(False)
+    system.load_state_dict(small_ncp.state_dict())
+    points, truth = random_set(6), torch.tensor([labels])
+    known = prefixes(truth, 3)
+    found = system.seat_log_probabilities(points[None], truth, truth >= 0, known)
+    expected = torch.tensor(word_by_word(system, points, labels)).double()
+    torch.testing.assert_close(found[0], expected)
+    plain = small_ncp.seat_log_probabilities(points[None], truth, truth >= 0, known)
+    assert not torch.allclose(found, plain)
+    state = find_clusters(system, SetBatch.single(points))  # the loop agrees
+    seats = claimed_labels(state.commits)
+    total = torch.stack([commit.log_probability for commit in state.commits]).sum()
+    again = system.seat_log_probabilities(points[None], seats, seats >= 0, prefixes(seats, 6))
+    torch.testing.assert_close(again.sum(), total)
 
 
 def test_the_first_point_is_certain_of_a_new_cluster(small_ncp):
@@ -88,7 +110,7 @@ def test_the_loss_is_the_mean_over_all_seats_in_a_random_order(small_ncp):
 
 
 def test_every_weight_learns():
-    system = NCP(small_config())
+    system = NCP(NCPConfig(width=16, layers=2, point_width=8, cluster_width=12))
     labels = torch.tensor([[0, 1, 0, 2, 1, 0]])
     batch = SetBatch(torch.randn(1, 6, 2), labels >= 0, labels)
     system.loss(batch, torch.Generator().manual_seed(0)).backward()
@@ -98,9 +120,3 @@ def test_every_weight_learns():
         assert gradient.isfinite().all(), name
         # A score's own offset cancels in the softmax.
         assert gradient.abs().max() > 1e-9 or name == "network.rest_of_score.2.bias", name
-
-
-def small_config():
-    from coterie.systems.ncp.config import NCPConfig
-
-    return NCPConfig(width=16, layers=2, point_width=8, cluster_width=12)

@@ -11,6 +11,7 @@ BOUNDS = {
     "point_width": COUNT,
     "cluster_width": COUNT,
     "layers": DEPTH,
+    "most_waiting": COUNT,
     "k_max": COUNT,
     "cluster_scale": POSITIVE,
 }
@@ -21,8 +22,9 @@ class NCPConfig:
     """Sizes of the four perceptrons (AMCP, appendix C.1), and up to k_max clusters in training.
 
     width: of their hidden layers, of which each has this many layers; point_width: what h and u
-    make of a point; cluster_width: what g makes of a cluster; cluster_scale: the standard deviation
-    of a cluster in training.
+    make of a point; cluster_width: what g makes of a cluster; most_waiting: the points of a set
+    that wait for a seat count as if the set had no more points than this, as many as in training;
+    cluster_scale: the standard deviation of a cluster in training.
     """
 
     columns: int = 2
@@ -30,6 +32,7 @@ class NCPConfig:
     layers: int = 3
     point_width: int = 128
     cluster_width: int = 256
+    most_waiting: int = 100
     k_max: int = 4
     cluster_scale: float = 0.25
 

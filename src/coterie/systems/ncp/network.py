@@ -19,7 +19,7 @@ class SeatingNetwork(nn.Module):
         super().__init__()
         hidden = [config.width] * config.layers
         point, cluster = config.point_width, config.cluster_width
-        self.cluster_width = cluster
+        self.cluster_width, self.most_waiting = cluster, config.most_waiting
         self.seated_point = mlp([config.columns, *hidden, point], "relu")  # h
         self.waiting_point = mlp([config.columns, *hidden, point], "relu")  # u
         self.cluster = mlp([point, *hidden, cluster], "relu")  # g
@@ -28,6 +28,18 @@ class SeatingNetwork(nn.Module):
         self.read_clusters = nn.Linear(cluster, first)
         self.read_waiting = nn.Linear(point, first, bias=False)
         self.rest_of_score = mlp([*hidden, 1], "relu") if hidden else nn.Identity()
+
+    def waiting(self, idle: Tensor, n_points: Tensor) -> Tensor:
+        """U after each of N points has left, in their order: u (B, N, P) -> (B, N, P).
+
+        n_points: (B,), how many are valid; u of the others, which come last, is zero.
+        In sets of more points than in training, U is scaled down to as many. Our departure: the
+        first clusters are otherwise compared with a U that no training set had, and too many begin
+        (see docs/ncp.md for figures).
+        """
+        left = idle.flip(1).cumsum(1).flip(1) - idle
+        share = self.most_waiting / n_points.clamp_min(self.most_waiting)
+        return left * share.to(left)[:, None, None]
 
     def scores(self, sums: Tensor, joining: Tensor, clusters: Tensor, waiting: Tensor) -> Tensor:
         """f(G_k, U) for a point that joins each of C clusters.

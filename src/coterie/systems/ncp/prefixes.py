@@ -52,7 +52,7 @@ def log_probabilities(
     valid = mask[..., None]
     own = torch.where(valid, network.seated_point(points), 0.0)  # h, (B, N, P)
     idle = torch.where(valid, network.waiting_point(points), 0.0)  # u, (B, N, P)
-    waiting = idle.flip(1).cumsum(1).flip(1) - idle  # U, without the point itself
+    waiting = network.waiting(idle, mask.sum(1))  # U, without the point itself
     inside = one_hot(labels, n_clusters)[..., None]  # (B, N, K, 1)
     each = torch.where(inside, own[:, :, None], 0.0)  # (B, N, K, P)
     sums = pad(each.cumsum(1) - each, (0, 0, 0, 1))  # H before the point; the new slot is zero

@@ -86,7 +86,7 @@ def line_up(network: SeatingNetwork, batch: SetBatch, generator: Generator | Non
     lengths = mask.sum(1)
     valid = torch.arange(mask.shape[1], device=mask.device) < lengths[:, None]
     idle = torch.where(valid[..., None], idle, 0.0)
-    return Queue(order, own, idle.flip(1).cumsum(1).flip(1) - idle, lengths)
+    return Queue(order, own, network.waiting(idle, lengths), lengths)
 
 
 def free_seats(network: SeatingNetwork, queue: Queue) -> Seats:

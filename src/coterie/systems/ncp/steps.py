@@ -11,6 +11,7 @@ from coterie.data.batch import SetBatch
 from coterie.frames.protocol import FrameKind
 from coterie.systems.ncp.at_once import SeatedAtOnce
 from coterie.systems.ncp.config import NCPConfig
+from coterie.systems.ncp.cost import seconds_to_label, seconds_to_seat
 from coterie.systems.ncp.network import SeatingNetwork
 from coterie.systems.ncp.prefixes import Prefixes, log_probabilities, prefixes
 from coterie.systems.ncp.seats import free_seats, line_up, seat_logits, seat_next
@@ -115,6 +116,12 @@ class NCP(nn.Module):
         own = self.network.seated_point(points)
         nobody = torch.zeros_like(own)
         return self.network.scores(free, own, clusters, nobody).log_softmax(-1)
+
+    def seconds_to_seat(self, n_points: int, n_samples: int) -> float:
+        return seconds_to_seat(self.network, n_points, n_samples)
+
+    def seconds_to_label(self, n_points: int) -> float:
+        return seconds_to_label(self.network, n_points)
 
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """The mean negative log-likelihood of a seat, in random order of the points."""
