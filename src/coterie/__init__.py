@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AMCP",
     "DAC",
+    "NCP",
     "Clustering",
     "__version__",
     "cluster",
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from coterie.estimators.amcp import AMCP
     from coterie.estimators.dac import DAC
     from coterie.estimators.loaded import load
+    from coterie.estimators.ncp import NCP
     from coterie.estimators.registry import cluster
     from coterie.inference.result import Clustering
     from coterie.report.write import write_report
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AMCP": "coterie.estimators.amcp",
     "DAC": "coterie.estimators.dac",
+    "NCP": "coterie.estimators.ncp",
     "Clustering": "coterie.inference.result",
     "cluster": "coterie.estimators.registry",
     "load": "coterie.estimators.loaded",

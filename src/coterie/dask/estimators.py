@@ -16,6 +16,7 @@ from coterie.dask.partitions import (
 from coterie.estimators.amcp import AMCP as _AMCP
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.dac import DAC as _DAC
+from coterie.estimators.ncp import NCP as _NCP
 from coterie.frames.column_parts import Remarks
 
 
@@ -75,6 +76,10 @@ class AMCP(OverPartitions, _AMCP):
 
 class DAC(OverPartitions, _DAC):
     """`coterie.DAC` for collections of dask."""
+
+
+class NCP(OverPartitions, _NCP):
+    """`coterie.NCP` for collections of dask."""
 
 
 def _empty(X: Any) -> Any:

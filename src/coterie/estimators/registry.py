@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.estimators.amcp import AMCP
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.dac import DAC
+from coterie.estimators.ncp import NCP
 from coterie.weights.catalogue import find
 from coterie.weights.format import WeightsError, load_card
 
 DEFAULT = "amcp-universal"
-ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in (AMCP, DAC)}
+ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in (AMCP, DAC, NCP)}
 
 
 def clusterer(weights: str | Path = DEFAULT, **settings: Any) -> AmortizedClusterer:

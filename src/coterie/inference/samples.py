@@ -38,12 +38,20 @@ class MostProbable(NamedTuple):
     samples: Samples
 
 
+def draw_samples(
+    system: PointWise, batch: SetBatch, n_samples: int, generator: Generator
+) -> Samples:
+    """Seat the points of one set n_samples times."""
+    return most_probable(system, batch, n_samples, generator).samples
+
+
 def most_probable(
     system: PointWise, batch: SetBatch, n_samples: int, generator: Generator
 ) -> MostProbable:
     """Seat the points of one set n_samples times, side by side, and keep the most probable draw."""
-    require_time(system, batch.points.shape[1], n_samples)
-    at_once = max(1, SEATED_AT_ONCE // batch.points.shape[1])
+    n_points = batch.points.shape[1]
+    require_time(system, n_points, n_samples)
+    at_once = max(1, SEATED_AT_ONCE // n_points)
     drawn, best = [], -torch.inf
     commits: tuple[Commit, ...] = ()
     for first in range(0, n_samples, at_once):
