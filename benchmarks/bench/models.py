@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -17,8 +18,9 @@ from coterie.inference.endings import EndingName, choose_ending
 from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.inference.loop import find_clusters
 from coterie.inference.result import Clustering
+from coterie.inference.samples import draw_samples
 from coterie.mixtures.consolidate import consolidate
-from coterie.systems.protocol import Sequential, State, claimed_labels
+from coterie.systems.protocol import PointWise, Sequential, State, claimed_labels
 from coterie.weights.catalogue import find, open_model
 from coterie.weights.format import load_card
 
@@ -80,6 +82,20 @@ def cluster_with(system: nn.Module, points: NDArray[np.float32], ending: Ending)
 def run_loop(system: Sequential, batch: SetBatch, *, record: bool = True) -> State:
     """Run the network's steps on a batch; record: whether a GPU may replay them."""
     return find_clusters(system, batch, accelerate=record)
+
+
+def seated_labels(
+    weights: str, points: NDArray[np.float32], n_samples: int, device: str = "cpu"
+) -> NDArray[np.intp]:
+    """The most probable of n_samples draws of a point-wise network (n,), as they were drawn."""
+    system = open_network(weights, device).system
+    if not isinstance(system, PointWise):
+        raise ValueError(f"weights {weights!r} do not seat one point after another")
+    batch = SetBatch.single(torch.from_numpy(points).to(device))
+    generator = torch.Generator(device).manual_seed(0)
+    labels, log_probabilities = draw_samples(system, batch, n_samples, generator)
+    best: NDArray[np.intp] = labels[log_probabilities.argmax()].cpu().numpy()
+    return best
 
 
 def loop_labels(state: State) -> NDArray[np.intp]:

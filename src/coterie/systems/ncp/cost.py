@@ -21,7 +21,7 @@ class Speed(NamedTuple):
     step: float
 
 
-CPU = Speed(2e10, 4e9, 8e-4)
+CPU = Speed(3e10, 1e10, 4e-4)
 GPU = Speed(3e13, 5e12, 5e-4)
 
 
