@@ -34,21 +34,16 @@ class NCPReport(Report):
             for method in self.races[0].ours.methods
             if method.seconds_mean is not None
         }
-        return {name: each / seconds[dac_name()] for name, each in seconds.items()}
+        return {name: each / seconds[REFERENCE] for name, each in seconds.items()}
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "times_as_long_as_dac": self.times_as_long()}
 
     def tables(self) -> list[Table]:
         ratios = [[name, f"{ratio:,.1f}"] for name, ratio in self.times_as_long().items()]
-        header = ["method", f"times as long as {dac_name()}"]
+        header = ["method", f"times as long as {REFERENCE}"]
         own, *others = super().tables()
         return [own, Table("time, one set a call", header, ratios), *others]
-
-
-def dac_name() -> str:
-    """DAC as the paper's table has it, without consolidation."""
-    return f"{REFERENCE}, {CALLED['network']}"
 
 
 def run_ncp(
@@ -62,13 +57,17 @@ def run_ncp(
     settings: Sequence[Setting] = SETTINGS,
 ) -> NCPReport:
     """DAC, and NCP with several numbers of samples, on the same sets, one set a call."""
-    dac = amortized(dac_name(), estimator(REFERENCE, "network", random_state=0, device=device))
-    options = {"n_samples": max(samples), "random_state": 0, "device": device}
-    again = amortized(f"{weights}, S = {max(samples)}, seated again", clusterer(weights, **options))
+    options = {"random_state": 0, "device": device}
+    dac = (
+        amortized(REFERENCE, clusterer(REFERENCE, **options)),
+        amortized(f"{REFERENCE}, {CALLED['network']}", estimator(REFERENCE, "network", **options)),
+    )
+    own = clusterer(weights, **options)
+    again = amortized(f"{weights}, S = {own.get_params()['n_samples']}, seated again", own)
     report = run_benchmark(
         "ncp",
         settings,
-        (dac, *(_seated(weights, number, device) for number in samples), again),
+        (*dac, *(_seated(weights, number, device) for number in samples), again),
         command=command("ncp", sets=n_sets, seed=seed, weights=weights, device=device),
         n_sets=n_sets,
         n_peer_sets=0,
