@@ -85,10 +85,17 @@ def run_loop(system: Sequential, batch: SetBatch, *, record: bool = True) -> Sta
 
 
 def seated_labels(
-    weights: str, points: NDArray[np.float32], n_samples: int, device: str = "cpu"
+    weights: str,
+    points: NDArray[np.float32],
+    n_samples: int,
+    device: str = "cpu",
+    **changes: Any,
 ) -> NDArray[np.intp]:
-    """The most probable of n_samples draws of a point-wise network (n,), as they were drawn."""
-    system = open_network(weights, device).system
+    """The most probable of n_samples draws of a point-wise network (n,), as they were drawn.
+
+    Changes replace settings of the network.
+    """
+    system, _ = open_model(weights, device, **changes)
     if not isinstance(system, PointWise):
         raise ValueError(f"weights {weights!r} do not seat one point after another")
     batch = SetBatch.single(torch.from_numpy(points).to(device))

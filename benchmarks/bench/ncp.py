@@ -63,11 +63,15 @@ def run_ncp(
         amortized(f"{REFERENCE}, {CALLED['network']}", estimator(REFERENCE, "network", **options)),
     )
     own = clusterer(weights, **options)
-    again = amortized(f"{weights}, S = {own.get_params()['n_samples']}, seated again", own)
+    few = own.get_params()["n_samples"]
+    variants = (
+        amortized(f"{weights}, S = {few}, seated again", own),
+        _all_waiting(weights, few, device),
+    )
     report = run_benchmark(
         "ncp",
         settings,
-        (*dac, *(_seated(weights, number, device) for number in samples), again),
+        (*dac, *(_seated(weights, number, device) for number in samples), *variants),
         command=command("ncp", sets=n_sets, seed=seed, weights=weights, device=device),
         n_sets=n_sets,
         n_peer_sets=0,
@@ -86,3 +90,13 @@ def _seated(weights: str, n_samples: int, device: str) -> Method:
 
     details = f"the most probable of {n_samples} draws, each in a random order"
     return Method(f"{weights}, S = {n_samples}", details, cluster)
+
+
+def _all_waiting(weights: str, n_samples: int, device: str) -> Method:
+    """The same with U as in the paper, however many points wait for a seat."""
+
+    def cluster(points: NDArray[np.float32]) -> Answer:
+        return Answer(seated_labels(weights, points, n_samples, device, most_waiting=len(points)))
+
+    details = f"{n_samples} draws, U not scaled down to the sizes of training"
+    return Method(f"{weights}, S = {n_samples}, U not scaled", details, cluster)

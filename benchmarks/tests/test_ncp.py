@@ -32,7 +32,8 @@ def report(small_ncp):
 def test_dac_and_ncp_run_on_the_same_sets(report, small_ncp):
     (setting,) = report.to_json()["settings"]
     names = [method["name"] for method in setting["ours"]["methods"]]
-    drawn = [f"{small_ncp}, S = 1", f"{small_ncp}, S = 3", f"{small_ncp}, S = 10, seated again"]
+    own = ("S = 1", "S = 3", "S = 10, seated again", "S = 10, U not scaled")
+    drawn = [f"{small_ncp}, {each}" for each in own]
     assert names == [REFERENCE, f"{REFERENCE}, as the network says", *drawn]
     assert all(method["n_sets"] == 2 for method in setting["ours"]["methods"])
     assert setting["everybody"] is None
@@ -48,7 +49,7 @@ def test_times_are_told_beside_those_of_dac(report):
 def test_the_paper_s_table_is_printed_beside_ours(report):
     own, times, paper = report.tables()
     assert "our systems on 2 sets" in own.title
-    assert len(times.rows) == 5
+    assert len(times.rows) == 6
     assert "DAC Table 5" in paper.title
     assert ["NCP (S = 50)", "", "0.9098", "0.6444", "6.7936"] in paper.rows
     assert report.to_json()["command"].startswith("python benchmarks ncp --sets 2 --seed 0")

@@ -35,7 +35,7 @@ class SeatingNetwork(nn.Module):
         n_points: (B,), how many are valid; u of the others, which come last, is zero.
         In sets of more points than in training, U is scaled down to as many. Our departure: the
         first clusters are otherwise compared with a U that no training set had, and too many begin
-        (see docs/ncp.md for figures).
+        (`python benchmarks ncp` measures both).
         """
         left = idle.flip(1).cumsum(1).flip(1) - idle
         share = self.most_waiting / n_points.clamp_min(self.most_waiting)
