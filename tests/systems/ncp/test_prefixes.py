@@ -1,17 +1,20 @@
 """The batched prefixes against a loop over points and clusters that follows the equations."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
 from coterie.data.batch import SetBatch
+from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.inference.loop import find_clusters
 from coterie.systems.ncp.config import NCPConfig
 from coterie.systems.ncp.prefixes import prefixes
 from coterie.systems.ncp.steps import NCP
 from coterie.systems.protocol import claimed_labels
+from coterie.weights.format import load_system
 
 
 def word_by_word(system: NCP, points: Tensor, labels: list[int]) -> list[float]:
@@ -120,3 +123,13 @@ def test_every_weight_learns():
         assert gradient.isfinite().all(), name
         # A score's own offset cancels in the softmax.
         assert gradient.abs().max() > 1e-9 or name == "network.rest_of_score.2.bias", name
+
+
+def test_seconds_of_training_make_true_seats_probable(tiny_ncp):
+    trained, untrained = load_system(Path(tiny_ncp))[0], NCP(NCPConfig(k_max=3))
+    fresh = MixtureOfGaussians(n_max=30, k_max=3).sample(64, torch.Generator().manual_seed(-1))
+    losses = [
+        system.loss(fresh, torch.Generator().manual_seed(0)).item()
+        for system in (trained, untrained)
+    ]
+    assert losses[0] < 0.25 < 0.5 < losses[1]
