@@ -79,6 +79,7 @@ def ncp(
     device: Annotated[
         str, typer.Option(metavar="cpu|cuda", help="Device of the networks.")
     ] = "cpu",
+    resume: Resume = False,
     out: Out = RESULTS,
 ) -> None:
     """NCP, which seats one point after another, against DAC: Table 5 of the DAC paper."""
@@ -86,7 +87,14 @@ def ncp(
         from bench.ncp import run_ncp
 
         (name,) = _known([weights])
-    _measure(lambda progress: run_ncp(sets, seed, progress, weights=name, device=device), out)
+    stored = out / "ncp.jsonl"
+    _measure(
+        lambda progress: run_ncp(
+            sets, seed, progress, weights=name, device=device, ledger=stored, resume=resume
+        ),
+        out,
+        kept=stored,
+    )
 
 
 @app.command(epilog="Example: python benchmarks warped --sets 100 --peer-sets 10")

@@ -3,6 +3,7 @@
 Everything else in this package uses `clusterer`, the public estimator for given weights.
 """
 
+import hashlib
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+import coterie
 from coterie.data.batch import SetBatch
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.registry import clusterer
@@ -59,6 +61,12 @@ def open_network(weights: str, device: str = "cpu") -> Network:
 def estimator(weights: str | Path, ending: Ending, **options: Any) -> AmortizedClusterer:
     """The estimator of some weights with an ending."""
     return clusterer(weights, ending=_ENDINGS[ending], **options)
+
+
+def digest_of_weights(weights: str | Path) -> str:
+    """What the answers of some weights depend on: the release, and the bytes of the file."""
+    digest = hashlib.sha256(find(weights).read_bytes()).hexdigest()
+    return f"coterie {coterie.__version__}, weights {digest}"
 
 
 def has_density(weights: str | Path) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ from numpy.typing import NDArray
 
 from bench.benchmark import run_benchmark
 from bench.command import command
-from bench.models import CALLED, estimator, seated_labels
+from bench.models import CALLED, digest_of_weights, estimator, seated_labels
 from bench.mog import mog_setting
 from bench.printed import DAC_TABLE_5
-from bench.race import Progress
+from bench.race import Progress, run_method
 from bench.report import Report, Table
+from bench.resumed import StoredRuns
 from bench.sets import Setting
 from coterie.comparison.methods import Answer, Method, amortized
 from coterie.estimators.registry import clusterer
@@ -55,8 +57,13 @@ def run_ncp(
     samples: Sequence[int] = SAMPLES,
     device: str = "cpu",
     settings: Sequence[Setting] = SETTINGS,
+    ledger: Path | None = None,
+    resume: bool = False,
 ) -> NCPReport:
-    """DAC, and NCP with several numbers of samples, on the same sets, one set a call."""
+    """DAC, and NCP with several numbers of samples, on the same sets, one set a call.
+
+    ledger: the file in which runs are stored one by one; with resume, those in it count.
+    """
     options = {"random_state": 0, "device": device}
     dac = (
         amortized(REFERENCE, clusterer(REFERENCE, **options)),
@@ -68,6 +75,10 @@ def run_ncp(
         amortized(f"{weights}, S = {few}, seated again", own),
         _all_waiting(weights, few, device),
     )
+    stored = None
+    if ledger is not None:
+        version = f"{digest_of_weights(REFERENCE)} {digest_of_weights(weights)} {device}"
+        stored = StoredRuns(ledger, version, resume=resume)
     report = run_benchmark(
         "ncp",
         settings,
@@ -78,8 +89,12 @@ def run_ncp(
         seed=seed,
         progress=progress,
         printed=(DAC_TABLE_5,),
+        run=run_method if stored is None else stored,
     )
-    return NCPReport(**{field.name: getattr(report, field.name) for field in fields(report)})
+    parts = {field.name: getattr(report, field.name) for field in fields(report)}
+    if stored is not None:
+        parts["machine"] = {**report.machine, "others_cpu_share": stored.others_share()}
+    return NCPReport(**parts)
 
 
 def _seated(weights: str, n_samples: int, device: str) -> Method:

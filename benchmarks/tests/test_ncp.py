@@ -55,6 +55,16 @@ def test_the_paper_s_table_is_printed_beside_ours(report):
     assert report.to_json()["command"].startswith("python benchmarks ncp --sets 2 --seed 0")
 
 
+def test_a_resumed_benchmark_counts_the_runs_it_has(small_ncp, tmp_path):
+    def resumed(n_sets):
+        options = {"samples": (1,), "settings": SMALL, "ledger": tmp_path / "ncp.jsonl"}
+        return run_ncp(n_sets, weights=small_ncp, resume=True, **options)
+
+    (more,), (fewer,) = resumed(2).races, resumed(1).races
+    assert len((tmp_path / "ncp.jsonl").read_text().splitlines()) == 2 * len(more.ours.methods)
+    assert [method.n_sets for method in fewer.ours.methods] == [1] * len(more.ours.methods)
+
+
 def test_labels_are_those_of_the_most_probable_draw(small_ncp, blobs):
     points = blobs.points[::10].astype(np.float32)
     labels = seated_labels(small_ncp, points, 5)
