@@ -13,7 +13,7 @@ from bench.command import command
 from bench.models import CALLED, digest_of_weights, estimator, seated_labels
 from bench.mog import mog_setting
 from bench.printed import DAC_TABLE_5
-from bench.race import Progress, run_method
+from bench.race import Progress
 from bench.report import Report, Table
 from bench.resumed import StoredRuns
 from bench.sets import Setting
@@ -89,7 +89,7 @@ def run_ncp(
         seed=seed,
         progress=progress,
         printed=(DAC_TABLE_5,),
-        run=run_method if stored is None else stored,
+        run=stored,
     )
     parts = {field.name: getattr(report, field.name) for field in fields(report)}
     if stored is not None:

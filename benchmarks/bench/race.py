@@ -46,11 +46,11 @@ def hold_race(
     n_peer_sets: int,
     seed: int,
     progress: Progress | None = None,
-    run: Runner = run_method,
+    run: Runner | None = None,
 ) -> Race:
     """Run our systems on n_sets sets of a setting, and the peers on the first n_peer_sets.
 
-    run: runs a method on a set, or knows the run already.
+    run: runs a method on a set, warmed up, or knows the run already; by default all are run.
     """
     if n_sets < 1 or n_peer_sets < 0:
         raise ValueError(f"n_sets must be positive, got {n_sets} and {n_peer_sets} for the peers")
@@ -60,11 +60,11 @@ def hold_race(
     runs: dict[str, list[Run]] = {method.name: [] for method in everybody}
     for number, given in enumerate(sets):
         field = everybody if number < n_peer_sets else [*ours]
-        if number == 0:
+        if number == 0 and run is None:
             for method in field:  # the first call also loads weights and starts threads
                 method.cluster(given.points)
         for method in turns(field, number):
-            runs[method.name].append(run(method, given))
+            runs[method.name].append((run or run_method)(method, given))
         if progress is not None:
             progress(setting.title, number + 1, n_sets)
     return Race(

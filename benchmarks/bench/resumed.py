@@ -25,10 +25,14 @@ class StoredRuns:
         self._version = version
         self._date = datetime.now(UTC).isoformat(timespec="seconds")
         self._used: list[Kept] = []
+        self._warm: set[str] = set()
 
     def __call__(self, method: Method, given: LabelledSet) -> Run:
         key = self._key(method, given)
         if key not in self._ledger:
+            if method.name not in self._warm:  # the first call also loads weights
+                method.cluster(given.points)
+                self._warm.add(method.name)
             beside = Stopwatch()
             run = run_method(method, given)
             self._ledger.add(key, Kept(run, self._date, beside.others_share()))

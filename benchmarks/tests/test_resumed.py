@@ -53,7 +53,7 @@ def test_the_first_sets_of_a_longer_race_are_those_of_a_shorter_one(tmp_path):
     path, shorter = tmp_path / "runs.jsonl", Counted()
     race(Counted(), StoredRuns(path, "1", resume=True), n_sets=4)
     result = race(shorter, StoredRuns(path, "1", resume=True), n_sets=2)
-    assert shorter.calls == 1
+    assert shorter.calls == 0
     assert result.ours.methods[0].n_sets == 2
 
 

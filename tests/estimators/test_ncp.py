@@ -163,8 +163,8 @@ def test_what_would_take_hours_is_refused_with_the_time(tiny_ncp, few, monkeypat
 
 
 def test_a_table_that_would_be_labelled_for_hours_is_refused(tiny_ncp):
-    rows = np.broadcast_to(np.float64(0.0), (1_000_000_000, 2))  # in no memory
-    with pytest.raises(ValueError, match=r"labelling 1,000,000,000 rows, .* about .* hours"):
+    rows = np.broadcast_to(np.float64(0.0), (10_000_000_000, 2))  # in no memory
+    with pytest.raises(ValueError, match=r"labelling 10,000,000,000 rows, .* about .* hours"):
         coterie.NCP(tiny_ncp)._fit_sample(rows, "auto")
     assert CPU.double < CPU.single
 
