@@ -11,6 +11,7 @@ from hypothesis import settings
 from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
 
+from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.minimum_loss import DAC
 from coterie.systems.registry import build
@@ -91,6 +92,27 @@ def small_amcp(tmp_path_factory):
         network = build("amcp", SMALL_AMCP)
     path = tmp_path_factory.mktemp("weights") / "small.safetensors"
     save_system(path, network, make_card(network))
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def tiny_ncp(tmp_path_factory):
+    """A weights file of an NCP that knows up to three clusters, after seconds of training."""
+    prior = MixtureOfGaussians(n_max=30, k_max=3)
+    settings = {"width": 32, "layers": 2, "point_width": 16, "cluster_width": 32, "k_max": 3}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = build("ncp", settings)
+    optimizer = torch.optim.Adam(network.parameters(), 3e-3, betas=(0.9, 0.99))
+    for step in range(150):
+        generator = torch.Generator().manual_seed(step)
+        loss = network.loss(prior.sample(16, generator), generator)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+    path = tmp_path_factory.mktemp("weights") / "tiny_ncp.safetensors"
+    save_system(path, network, make_card(network, context_size=400))
     return str(path)
 
 

@@ -9,7 +9,7 @@ from bench.command import command
 from bench.machine import Stopwatch, describe_machine
 from bench.methods import ours
 from bench.printed import Printed
-from bench.race import Progress, hold_race
+from bench.race import Progress, Runner, hold_race
 from bench.report import Report
 from bench.sets import Setting
 from coterie.comparison.methods import Method
@@ -27,6 +27,7 @@ def run_benchmark(
     seed: int,
     progress: Progress | None = None,
     printed: tuple[Printed, ...] = (),
+    run: Runner | None = None,
 ) -> Report:
     """Race our methods on n_sets sets of each setting, and the peers on the first n_peer_sets.
 
@@ -42,6 +43,7 @@ def run_benchmark(
             n_peer_sets=n_peer_sets,
             seed=seed,
             progress=progress,
+            run=run,
         )
         for setting in settings
     )

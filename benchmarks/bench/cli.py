@@ -69,6 +69,34 @@ def mog(
     _measure(lambda progress: run_mog(sets, peer_sets, seed, progress, weights=names), out)
 
 
+@app.command(epilog="Example: python benchmarks ncp --sets 10")
+def ncp(
+    sets: Sets = 100,
+    seed: Seed = 0,
+    weights: Annotated[
+        str, typer.Option(metavar="NAME", help="A shipped model of NCP or a weights file.")
+    ] = "ncp-mog2d",
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda", help="Device of the networks.")
+    ] = "cpu",
+    resume: Resume = False,
+    out: Out = RESULTS,
+) -> None:
+    """NCP, which seats one point after another, against DAC: Table 5 of the DAC paper."""
+    with refusing():
+        from bench.ncp import run_ncp
+
+        (name,) = _known([weights])
+    stored = out / "ncp.jsonl"
+    _measure(
+        lambda progress: run_ncp(
+            sets, seed, progress, weights=name, device=device, ledger=stored, resume=resume
+        ),
+        out,
+        kept=stored,
+    )
+
+
 @app.command(epilog="Example: python benchmarks warped --sets 100 --peer-sets 10")
 def warped(
     sets: Sets = 1000,

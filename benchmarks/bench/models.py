@@ -3,13 +3,16 @@
 Everything else in this package uses `clusterer`, the public estimator for given weights.
 """
 
+import hashlib
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import nn
 
+import coterie
 from coterie.data.batch import SetBatch
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.registry import clusterer
@@ -17,8 +20,9 @@ from coterie.inference.endings import EndingName, choose_ending
 from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.inference.loop import find_clusters
 from coterie.inference.result import Clustering
+from coterie.inference.samples import draw_samples
 from coterie.mixtures.consolidate import consolidate
-from coterie.systems.protocol import Sequential, State, claimed_labels
+from coterie.systems.protocol import PointWise, Sequential, State, claimed_labels
 from coterie.weights.catalogue import find, open_model
 from coterie.weights.format import load_card
 
@@ -59,6 +63,12 @@ def estimator(weights: str | Path, ending: Ending, **options: Any) -> AmortizedC
     return clusterer(weights, ending=_ENDINGS[ending], **options)
 
 
+def digest_of_weights(weights: str | Path) -> str:
+    """What the answers of some weights depend on: the release, and the bytes of the file."""
+    digest = hashlib.sha256(find(weights).read_bytes()).hexdigest()
+    return f"coterie {coterie.__version__}, weights {digest}"
+
+
 def has_density(weights: str | Path) -> bool:
     """Whether the clusters of some weights have a likelihood, and thus several endings."""
     return load_card(find(weights)).traits.density is not None
@@ -80,6 +90,27 @@ def cluster_with(system: nn.Module, points: NDArray[np.float32], ending: Ending)
 def run_loop(system: Sequential, batch: SetBatch, *, record: bool = True) -> State:
     """Run the network's steps on a batch; record: whether a GPU may replay them."""
     return find_clusters(system, batch, accelerate=record)
+
+
+def seated_labels(
+    weights: str,
+    points: NDArray[np.float32],
+    n_samples: int,
+    device: str = "cpu",
+    **changes: Any,
+) -> NDArray[np.intp]:
+    """The most probable of n_samples draws of a point-wise network (n,), as they were drawn.
+
+    Changes replace settings of the network.
+    """
+    system, _ = open_model(weights, device, **changes)
+    if not isinstance(system, PointWise):
+        raise ValueError(f"weights {weights!r} do not seat one point after another")
+    batch = SetBatch.single(torch.from_numpy(points).to(device))
+    generator = torch.Generator(device).manual_seed(0)
+    labels, log_probabilities = draw_samples(system, batch, n_samples, generator)
+    best: NDArray[np.intp] = labels[log_probabilities.argmax()].cpu().numpy()
+    return best
 
 
 def loop_labels(state: State) -> NDArray[np.intp]:

@@ -9,6 +9,7 @@ from bench.sets import LabelledSet, Setting, draw_sets
 from coterie.comparison.methods import Method
 
 Progress = Callable[[str, int, int], None]
+Runner = Callable[[Method, LabelledSet], Run]
 T = TypeVar("T")
 
 
@@ -28,6 +29,14 @@ class Race(NamedTuple):
     everybody: Standing | None
 
 
+def run_method(method: Method, given: LabelledSet) -> Run:
+    """Run a method on a set, time it, and score its answer."""
+    start = time.perf_counter()
+    answer = method.cluster(given.points)
+    seconds = time.perf_counter() - start
+    return Run(score(given, answer), seconds)
+
+
 def hold_race(
     setting: Setting,
     ours: Sequence[Method],
@@ -37,8 +46,12 @@ def hold_race(
     n_peer_sets: int,
     seed: int,
     progress: Progress | None = None,
+    run: Runner | None = None,
 ) -> Race:
-    """Run our systems on n_sets sets of a setting, and the peers on the first n_peer_sets."""
+    """Run our systems on n_sets sets of a setting, and the peers on the first n_peer_sets.
+
+    run: runs a method on a set, warmed up, or knows the run already; by default all are run.
+    """
     if n_sets < 1 or n_peer_sets < 0:
         raise ValueError(f"n_sets must be positive, got {n_sets} and {n_peer_sets} for the peers")
     n_peer_sets = min(n_sets, n_peer_sets)
@@ -47,11 +60,11 @@ def hold_race(
     runs: dict[str, list[Run]] = {method.name: [] for method in everybody}
     for number, given in enumerate(sets):
         field = everybody if number < n_peer_sets else [*ours]
-        if number == 0:
+        if number == 0 and run is None:
             for method in field:  # the first call also loads weights and starts threads
                 method.cluster(given.points)
         for method in turns(field, number):
-            runs[method.name].append(run_method(method, given))
+            runs[method.name].append((run or run_method)(method, given))
         if progress is not None:
             progress(setting.title, number + 1, n_sets)
     return Race(
@@ -69,14 +82,6 @@ def turns(field: Sequence[T], number: int) -> Iterator[T]:
     """
     for turn in range(len(field)):
         yield field[(number + turn) % len(field)]
-
-
-def run_method(method: Method, given: LabelledSet) -> Run:
-    """Run a method on a set, time it, and score its answer."""
-    start = time.perf_counter()
-    answer = method.cluster(given.points)
-    seconds = time.perf_counter() - start
-    return Run(score(given, answer), seconds)
 
 
 def _standing(

@@ -16,12 +16,11 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-import coterie
 from bench.command import command
 from bench.ledger import Kept, Key, Ledger
 from bench.machine import Stopwatch, describe_machine
 from bench.methods import ours, told_k
-from bench.models import scales_columns
+from bench.models import digest_of_weights, scales_columns
 from bench.race import Progress, run_method, turns
 from bench.sets import LabelledSet
 from bench.suite import SuiteSet
@@ -29,7 +28,6 @@ from bench.tables_report import Row, TablesReport
 from bench.threads import limited_threads
 from coterie.comparison.methods import Answer, Method
 from coterie.comparison.peers import ALL_COVARIANCES, peers, standardised
-from coterie.weights.catalogue import find
 
 SHIPPED = ("amcp-universal",)
 SKLEARN = f"sklearn {sklearn.__version__}"
@@ -74,7 +72,7 @@ class Answered(NamedTuple):
 def our_entrants(weights: Sequence[str]) -> tuple[Entrant, ...]:
     """Our models with their defaults; columns are standardised if a model does not scale them."""
     return tuple(
-        replace(_constant(_prepared(method, name), _digest_of_weights(name)), is_ours=True)
+        replace(_constant(_prepared(method, name), digest_of_weights(name)), is_ours=True)
         for name in weights
         for method in ours([name])
     )
@@ -179,11 +177,6 @@ def _key(entrant: Entrant, given: SuiteSet, threads: int) -> Key:
 
 def _constant(method: Method, version: str) -> Entrant:
     return Entrant(method.name, method.details, version, lambda given: method)
-
-
-def _digest_of_weights(name: str) -> str:
-    digest = hashlib.sha256(find(name).read_bytes()).hexdigest()
-    return f"coterie {coterie.__version__}, weights {digest}"
 
 
 def _prepared(method: Method, weights: str) -> Method:

@@ -12,6 +12,7 @@ __all__ = [
     "ACTST",
     "AMCP",
     "DAC",
+    "NCP",
     "Clustering",
     "MiCE",
     "__version__",
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from coterie.estimators.dac import DAC
     from coterie.estimators.loaded import load
     from coterie.estimators.mice import MiCE
+    from coterie.estimators.ncp import NCP
     from coterie.estimators.registry import cluster
     from coterie.inference.result import Clustering
     from coterie.report.write import write_report
@@ -39,6 +41,7 @@ _HOMES = {
     "ACTST": "coterie.estimators.act_st",
     "AMCP": "coterie.estimators.amcp",
     "DAC": "coterie.estimators.dac",
+    "NCP": "coterie.estimators.ncp",
     "Clustering": "coterie.inference.result",
     "MiCE": "coterie.estimators.mice",
     "cluster": "coterie.estimators.registry",

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import coterie
-from coterie.estimators import amortized as base
+from coterie.estimators import answers
 
 WEIGHTS = ["amcp-mog2d", "amcp-warped2d"]
 BOTH = pytest.mark.parametrize("weights", WEIGHTS)
@@ -45,7 +45,7 @@ def test_nothing_is_computed_before_somebody_asks_and_nothing_twice(blobs, monke
         asked.append(record)
         return np.array([0.0, 1.0])
 
-    monkeypatch.setattr(base, "k_probabilities", counted)
+    monkeypatch.setattr(answers, "k_probabilities", counted)
     model = coterie.AMCP("amcp-mog2d").fit(blobs.points)
     model.predict(blobs.points)
     assert len(asked) == 0

@@ -18,6 +18,7 @@ from coterie.inference.rules import (
     neighbours,
     partition,
     replay,
+    seating,
     wrapped,
 )
 from coterie.inference.rules.full_mixture import FullMixtureRule
@@ -25,7 +26,7 @@ from coterie.inference.rules.mixture import MixtureRule
 
 MODULES = (
     *(branching, direct, divided, full_mixture, merged, mixture, neighbours, partition, replay),
-    wrapped,
+    *(seating, wrapped),
 )
 
 
@@ -141,9 +142,10 @@ def assert_same_answers(rule, rows):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_every_rule_that_a_fit_leaves_comes_back():
+def test_every_rule_that_a_fit_leaves_comes_back(tiny_ncp):
     seen = set()
     for weights, asked in (
+        (tiny_ncp, {"n_samples": 2}),
         ("amcp-mog2d", {}),
         ("amcp-warped2d", {"n_clusters": 30}),
         ("amcp-universal-small", {"noise": True, "n_clusters": 2}),

@@ -8,7 +8,8 @@ from coterie.systems.registry import SYSTEMS, build, settings_of, traits_of
 from coterie.systems.traits import Traits
 
 EVERY_SYSTEM = pytest.mark.parametrize("name", sorted(SYSTEMS))
-SEQUENTIAL = pytest.mark.parametrize("name", ["amcp", "dac"])
+SEQUENTIAL = pytest.mark.parametrize("name", ["amcp", "dac", "ncp"])
+WITH_DENSITY = pytest.mark.parametrize("name", ["act_st", "amcp", "dac"])
 # What each family can be asked for that is not its default.
 CHANGED = {
     "act_st": ("columns", 3),
@@ -16,6 +17,7 @@ CHANGED = {
     "dac": ("columns", 3),
     "mice": ("width", 16),
     "moco": ("width", 16),
+    "ncp": ("columns", 3),
 }
 SMALL = {name: {"backbone": "small", "queue": 64} for name in ("mice", "moco")}
 
@@ -75,7 +77,7 @@ def test_traits_are_known_without_building_the_system(name):
     assert traits_of(name, settings) == build(name, settings).traits
 
 
-@pytest.mark.parametrize("name", ["act_st", "amcp", "dac"])
+@WITH_DENSITY
 def test_traits_follow_the_settings(name):
     settings = {"columns": 3, "k_max": 7, "cluster_scale": 0.5}
     assert traits_of(name, settings) == Traits((3,), "gaussian", 0.5, 7, "plain")
@@ -84,6 +86,7 @@ def test_traits_follow_the_settings(name):
 def test_traits_of_clusters_without_a_density():
     traits = traits_of("amcp", {"density": "none", "cluster_scale": 0.5, "k_max": 7})
     assert traits == Traits((2,), None, None, 7)
+    assert traits_of("ncp", {"cluster_scale": 0.5, "k_max": 7}) == traits
 
 
 def test_traits_of_unknown_systems_and_settings_are_refused():

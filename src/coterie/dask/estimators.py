@@ -17,6 +17,7 @@ from coterie.estimators.act_st import ACTST as _ACTST
 from coterie.estimators.amcp import AMCP as _AMCP
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.dac import DAC as _DAC
+from coterie.estimators.ncp import NCP as _NCP
 from coterie.frames.column_parts import Remarks
 
 
@@ -80,6 +81,10 @@ class AMCP(OverPartitions, _AMCP):
 
 class DAC(OverPartitions, _DAC):
     """`coterie.DAC` for collections of dask."""
+
+
+class NCP(OverPartitions, _NCP):
+    """`coterie.NCP` for collections of dask."""
 
 
 def _empty(X: Any) -> Any:

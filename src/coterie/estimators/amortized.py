@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from coterie.estimators.answers import Answers
+from coterie.estimators.answers import Answers, count_rows
 from coterie.estimators.deprecation import DEPRECATED, ending_of
 from coterie.estimators.fitted import Fitted
 from coterie.estimators.found import Found, projected, renumbered, strange_remarks
@@ -123,10 +123,10 @@ class AmortizedClusterer(
         Sizes, by which clusters are ordered and dissolved, are sums of weights, in units of their
         mean where they are no integers. The filling of gaps in a data frame ignores weights.
         """
-        if _is_equal_everywhere(sample_weight, _n_rows(X)):
+        if _is_equal_everywhere(sample_weight, count_rows(X)):
             sample_weight = None
         ending = self._ending_name()
-        sampled = sample_weight is None and _n_rows(X) > self._most_rows()
+        sampled = sample_weight is None and count_rows(X) > self._most_rows()
         found = self._fit_sample(X, ending) if sampled else self._find(X, ending, sample_weight)
         return self._keep(found, stacklevel=4)  # above scikit-learn's wrapper of fit
 
@@ -138,7 +138,7 @@ class AmortizedClusterer(
         """
         self._validate_params()
         ending = self._ending_name()
-        found = self._find(X, ending, n_rows=n_rows if n_rows > _n_rows(X) else None)
+        found = self._find(X, ending, n_rows=n_rows if n_rows > count_rows(X) else None)
         return self._keep(found, stacklevel=3)
 
     def _fit_sample(self, X: Any, ending: EndingName) -> Found:
@@ -153,7 +153,7 @@ class AmortizedClusterer(
         drawn = take_rows(values, rows)
         if isinstance(X, EncodedTable):
             drawn = replace(X, table=drawn)
-        found = self._find(drawn, ending, n_rows=_n_rows(X))
+        found = self._find(drawn, ending, n_rows=count_rows(X))
         del drawn  # a third of the memory that labelling needs
         table, notes = self._check(X, reset=False) if is_frame else Encoded(values, ())
         fitted = found.fitted
@@ -355,14 +355,6 @@ class AmortizedClusterer(
         rows = rows[in_hashed_order(table[rows])]
         outliers = rows[scattered(numeric[rows])]
         return sample._replace(rows=sample.rows[~np.isin(sample.rows, outliers)])
-
-
-def _n_rows(X: Any) -> int:
-    """The number of rows of what may not be a table yet; zero where it has none."""
-    shape = getattr(X, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) == 2 else 0
-    return len(X) if hasattr(X, "__len__") else 0
 
 
 def _is_equal_everywhere(sample_weight: ArrayLike | None, n_rows: int) -> bool:

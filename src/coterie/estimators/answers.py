@@ -1,6 +1,7 @@
 """What a fitted estimator answers: labels of further rows, and how far to believe them."""
 
 import copy
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ from coterie.inference.belief import (
 )
 from coterie.inference.drift import Familiar
 from coterie.inference.result import NOISE
+from coterie.inference.samples import co_assignment, require_pairs
 
 
 class Answers(TableReader):
@@ -133,14 +135,50 @@ class Answers(TableReader):
         return int(self.n_clusters_)
 
     def sample_partitions(
-        self, n_samples: int = 10, *, random_state: Any = None
+        self, X: ArrayLike | None = None, n_samples: int = 10, *, random_state: Any = None
     ) -> NDArray[np.intp]:
-        """Draw labels of the fitted rows from their memberships: (n_samples, n).
+        """Draw labels of the rows of X (n, d), or of the fitted rows, n_samples times: (S, n).
 
-        Given the clusters the rows are independent, so every row is drawn on its own. Labels of a
-        draw denote the same clusters as `labels_`; noise stays noise.
+        Given the clusters found in `fit`, the rows are independent, so every row is drawn on its
+        own, from its memberships. The clusters themselves are not in doubt here: labels of a draw
+        denote the same clusters as `labels_`; noise stays noise. (`NCP` draws whole partitions.)
+
+        `sample_partitions(20)` draws labels of the fitted rows 20 times.
         """
         check_is_fitted(self)
-        uniform = check_random_state(random_state).uniform(size=(n_samples, len(self.labels_), 1))
-        claimed = uniform > self.probabilities_.cumsum(1)[None, :, :-1]
-        return np.where(self.labels_ == NOISE, NOISE, claimed.sum(2))
+        X, n_samples = rows_and_draws(X, n_samples)
+        if X is None:
+            labels, probabilities = self.labels_, self.probabilities_
+        else:
+            table = self._read(X)
+            labels, probabilities = self.fitted_.predict(table), self.fitted_.predict_proba(table)
+        uniform = check_random_state(random_state).uniform(size=(n_samples, len(labels), 1))
+        claimed = uniform > probabilities.cumsum(1)[None, :, :-1]
+        return np.where(labels == NOISE, NOISE, claimed.sum(2))
+
+    def co_assignment(
+        self, X: ArrayLike | None = None, n_samples: int = 100, *, random_state: Any = None
+    ) -> NDArray[np.float64]:
+        """The share of `sample_partitions` in which two rows have one cluster: (n, n).
+
+        Of at most 10,000 rows, since the matrix takes 8 n^2 bytes.
+        """
+        require_pairs(len(self.labels_) if X is None else count_rows(X))
+        return co_assignment(self.sample_partitions(X, n_samples, random_state=random_state))
+
+
+def rows_and_draws(X: Any, n_samples: int) -> tuple[Any, int]:
+    """The rows and the number of draws, which may be given alone: `sample_partitions(20)`."""
+    if isinstance(X, Integral):
+        X, n_samples = None, int(X)
+    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
+        raise ValueError(f"n_samples must be an integer of 1 or more, got {n_samples!r}")
+    return X, int(n_samples)
+
+
+def count_rows(X: Any) -> int:
+    """The number of rows of what may not be a table yet; zero where it has none."""
+    shape = getattr(X, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) == 2 else 0
+    return len(X) if hasattr(X, "__len__") else 0

@@ -11,11 +11,14 @@ from coterie.estimators.amcp import AMCP
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.dac import DAC
 from coterie.estimators.mice import MiCE
+from coterie.estimators.ncp import NCP
 from coterie.weights.catalogue import find
 from coterie.weights.format import WeightsError, load_card
 
 DEFAULT = "amcp-universal"
-ESTIMATORS: dict[str, type[AmortizedClusterer]] = {each.system: each for each in (ACTST, AMCP, DAC)}
+ESTIMATORS: dict[str, type[AmortizedClusterer]] = {
+    each.system: each for each in (ACTST, AMCP, DAC, NCP)
+}
 IMAGE_ESTIMATORS: dict[str, type[MiCE]] = {MiCE.system: MiCE}
 
 

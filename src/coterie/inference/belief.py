@@ -1,7 +1,8 @@
 """The probability of each number of clusters, computed on request after a fit.
 
 Where a judge has chosen, it is the judge's. Where clusters have a density and the likelihood
-decided, it is the evidence of each number. Otherwise, or where the clusters are unlike those that
+decided, it is the evidence of each number. Of a point-wise system it is the share of its draws
+with that number. Otherwise, or where the clusters are unlike those that
 the evidence knows, the network is run again on parts of the set: where its answers differ, the
 number is in doubt. A network that is wrong in the same way each time is not found out, so its
 answers are smoothed, some of them widely.
@@ -17,6 +18,7 @@ from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows, evenly_spaced
 from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
 from coterie.inference.judged import JUDGED_ROWS, expected_agreement, worth_judging
+from coterie.inference.samples import shares_of_k
 from coterie.judge.store import open_judge
 from coterie.mixtures.consolidate import Range, can_be_judged
 from coterie.mixtures.em import estimate
@@ -92,6 +94,8 @@ def k_probabilities(fit: FitRecord) -> KProbabilities:
         return np.eye(1, constraints.at_least + 1, constraints.at_least)[0]
     if fit.outcome.verdict is not None:
         return _within(_range(fit), fit.outcome.verdict.k_probabilities)
+    if fit.outcome.samples is not None:
+        return belief_by_samples(fit, fit.outcome.samples)
     belief = belief_by_evidence(fit) if fit.config.ending.proposes else None
     return belief_by_repeats(fit) if belief is None else belief
 
@@ -114,6 +118,15 @@ def belief_by_evidence(fit: FitRecord) -> KProbabilities | None:
     belief = np.zeros(max(evidence) + 1)
     belief[list(evidence)] = np.exp(np.array([*evidence.values()]) - max(evidence.values()))
     return belief / belief.sum()
+
+
+def belief_by_samples(fit: FitRecord, samples: NDArray[np.intp]) -> KProbabilities:
+    """The shares of the draws (S, m) of a point-wise system, or certainty of what was wished."""
+    sizes, shares = _range(fit), shares_of_k(samples)
+    if not shares[sizes.at_least : sizes.at_most + 1].any():
+        stands = fit.outcome.clustering.n_clusters
+        return np.eye(1, stands + 1, stands)[0]
+    return _within(sizes, shares)
 
 
 def belief_by_repeats(fit: FitRecord) -> KProbabilities:

@@ -31,11 +31,12 @@ from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.neighbours import NeighbourRule
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.replay import ReplayRule
+from coterie.inference.rules.seating import SeatingRule
 from coterie.inference.rules.wrapped import SpacedRule
 from coterie.inference.second_look import confident_clusters
 from coterie.judge.verdict import Verdict
 from coterie.mixtures.consolidate import consolidate
-from coterie.systems.protocol import Direct, Sequential, cluster_numbers
+from coterie.systems.protocol import Direct, PointWise, Sequential, cluster_numbers
 from coterie.systems.traits import Traits
 
 EndingName = Literal["auto", "network", "judge", "em", "consolidate"]
@@ -169,6 +170,8 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
 def _own_rule(system: Sequential | Direct, proposal: Proposal, precision: torch.dtype) -> Rule:
     if proposal.memberships is not None:
         return DirectRule.of(cast(Direct, system), proposal.memberships, precision)
+    if isinstance(system, PointWise):
+        return SeatingRule.of(system, proposal.commits, precision)
     sequential = cast(Sequential, system)
     if len(proposal.clusters) > len(proposal.commits):
         return BranchingRule.of(sequential, proposal.looks, precision)

@@ -38,14 +38,16 @@ class InferenceConfig:
     """How to run a system, and what to do with the clusters found.
 
     ending: how the clusters become a rule; second_look: whether the network may divide each cluster
-    when it sees it alone; context_size: on how many points clusters are found; n_proposal_points:
-    how many of these the network sees where it only proposes, None for all; whole_trace: whether
-    the trace tells of the other points too; temperature: of the rule's probabilities; constraints:
-    on the clusters, whatever finds them.
+    when it sees it alone; n_samples: how many draws a point-wise system makes, of which the most
+    probable counts; context_size: on how many points clusters are found; n_proposal_points: how
+    many of these the network sees where it only proposes, None for all; whole_trace: whether the
+    trace tells of the other points too; temperature: of the rule's probabilities; constraints: on
+    the clusters, whatever finds them.
     """
 
     ending: Ending = NETWORK_ENDING
     second_look: bool = False
+    n_samples: int = 1
     context_size: int = 10_000
     n_proposal_points: int | None = None
     whole_trace: bool = False
@@ -61,7 +63,8 @@ class Outcome(NamedTuple):
     context: the points (m, D) on which the clusters were found; rows: which points of the set they
     are (m,); sure: how sure the system was of its steps; verdict: on the answer, if there is one;
     frame: that of the context and the rule, where it is not the network's; described: whether a
-    mixture of Gaussians describes the context.
+    mixture of Gaussians describes the context; samples: all draws (S, m) of a point-wise system, of
+    which the most probable was kept.
     """
 
     clustering: Clustering
@@ -73,6 +76,7 @@ class Outcome(NamedTuple):
     verdict: Verdict | None = None
     frame: Frame | None = None
     described: bool = False
+    samples: NDArray[np.intp] | None = None
 
 
 def cluster_points(
@@ -110,7 +114,9 @@ def cluster_points(
     generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
     # Where the likelihood decides, it also divides.
     looks = config.second_look and not config.ending.proposes
-    proposal, warnings = propose(system, batch, generator, second_look=looks)
+    proposal, warnings = propose(
+        system, batch, generator, second_look=looks, n_samples=config.n_samples
+    )
     ended = config.ending.end(proposal._replace(exact=exact), context, config.constraints)
     steps = trace(proposal, context, whole=config.whole_trace)
     if ended.frame is not None and table is not None:
@@ -138,16 +144,13 @@ def cluster_points(
         context_size=len(np.unique(index)),
     )
     rule = rule.select(torch.from_numpy(by_size).to(rule.device))
+    draws = None if proposal.samples is None else proposal.samples.labels.cpu().numpy()
     return Outcome(
-        clustering,
-        rule,
-        noise,
-        context.points,
-        context.rows,
-        proposal.sure,
-        ended.verdict,
-        ended.frame,
-        ended.described,
+        *(clustering, rule, noise, context.points, context.rows, proposal.sure),
+        verdict=ended.verdict,
+        frame=ended.frame,
+        described=ended.described,
+        samples=draws,
     )
 
 

@@ -33,13 +33,14 @@ from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.neighbours import NeighbourRule
 from coterie.inference.rules.partition import PartitionRule
 from coterie.inference.rules.replay import ReplayRule
+from coterie.inference.rules.seating import SeatingRule
 from coterie.inference.rules.wrapped import FramedRule, SpacedRule, TemperedRule
 from coterie.systems.protocol import Commit
 from coterie.systems.registry import build, settings_of
 
 RULES = (
     *(BranchingRule, DirectRule, DividedRule, FramedRule, FullMixtureRule, MergedRule, MixtureRule),
-    *(NeighbourRule, PartitionRule, ReplayRule, SpacedRule, TemperedRule),
+    *(NeighbourRule, PartitionRule, ReplayRule, SeatingRule, SpacedRule, TemperedRule),
 )
 PARTS = (
     *(Commit, Cut, DiagonalGaussian, Familiar, Gaussians, Spacing, PlainColumns, StandardColumns),

@@ -14,11 +14,13 @@ from coterie.frames.standard import fit_standard
 from coterie.functional.matching import sureness
 from coterie.inference.loop import find_clusters
 from coterie.inference.rules.direct import present_clusters
+from coterie.inference.samples import Samples, most_probable
 from coterie.inference.second_look import Look, look_again, look_closer
 from coterie.systems.protocol import (
     Commit,
     Direct,
     Memberships,
+    PointWise,
     Sequential,
     State,
     cluster_numbers,
@@ -36,13 +38,15 @@ class Proposal(NamedTuple):
     """What a system found among the points that it was shown.
 
     commits: of a sequential system; looks: one for each commit, where there was a second look;
-    memberships: of a direct system; exact: the system in float64, where the caller has it.
+    memberships: of a direct system; samples: of a point-wise system, all that were drawn; exact:
+    the system in float64, where the caller has it.
     """
 
     system: Sequential | Direct
     commits: tuple[Commit, ...] = ()
     looks: tuple[Look, ...] = ()
     memberships: Memberships | None = None
+    samples: Samples | None = None
     exact: Sequential | Direct | None = None
 
     @property
@@ -81,13 +85,24 @@ class Proposed(NamedTuple):
 
 
 def propose(
-    system: Sequential | Direct, batch: SetBatch, generator: Generator, *, second_look: bool
+    system: Sequential | Direct,
+    batch: SetBatch,
+    generator: Generator,
+    *,
+    second_look: bool,
+    n_samples: int = 1,
 ) -> Proposed:
-    """What a system finds in one set; second_look: whether it may divide each cluster alone."""
+    """What a system finds in one set; second_look: whether it may divide each cluster alone.
+
+    n_samples: how often a point-wise system seats the points; the most probable sample counts.
+    """
     if isinstance(system, Direct):
         with torch.inference_mode():
             memberships = system.cluster(batch, generator)
         return Proposed(Proposal(system, memberships=memberships))
+    if isinstance(system, PointWise):
+        best = most_probable(system, batch, n_samples, generator)
+        return Proposed(Proposal(system, best.commits, samples=best.samples))
     state = find_clusters(system, batch, generator=generator)
     commits = state.with_points()
     if not commits:

@@ -21,7 +21,10 @@ from coterie.weights.catalogue import Model, models
 # What the page starts with: without a second look, and with fewer points to look at, it answers
 # between two strokes of the brush.
 INITIAL = "amcp-universal-small"
-OPTIONS: dict[str, dict[str, Any]] = {INITIAL: {"second_look": False, "context_size": 700}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    INITIAL: {"second_look": False, "context_size": 700},
+    "ncp-mog2d": {"n_samples": 4, "context_size": 300},  # seats one row after another
+}
 
 
 @dataclass(frozen=True)

@@ -134,6 +134,30 @@ class Sequential(System, Protocol):
 
 
 @runtime_checkable
+class PointWise(Sequential, Protocol):
+    """A sequential system that seats points one after another, each at a cluster or a new one.
+
+    Its commits name their cluster and say how probable they are, so a run is a draw from the joint
+    distribution of all labels.
+    """
+
+    def sums(self, commits: Sequence[Commit]) -> Tensor:
+        """What the points of each cluster add up to in the end: (B, K, P)."""
+
+    def seat(self, points: Tensor, sums: Tensor) -> Tensor:
+        """Log-probabilities of the seats of one more point, given the sums of all others.
+
+        Any points (B, M, D), sums (B, K, P) -> (B, M, K + 1), a new cluster at last.
+        """
+
+    def seconds_to_seat(self, n_points: int, n_samples: int) -> float:
+        """About how long it takes to seat n points, in n_samples draws side by side."""
+
+    def seconds_to_label(self, n_points: int) -> float:
+        """About how long `seat` takes for n points."""
+
+
+@runtime_checkable
 class Direct(System, Protocol):
     """A system that gives all memberships of a set at once."""
 

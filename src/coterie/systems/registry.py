@@ -16,6 +16,8 @@ from coterie.systems.dac.minimum_loss import DAC
 from coterie.systems.mice.config import MiCEConfig, MoCoConfig
 from coterie.systems.mice.mice import MiCE
 from coterie.systems.mice.moco import MoCo
+from coterie.systems.ncp.config import NCPConfig
+from coterie.systems.ncp.steps import NCP
 from coterie.systems.traits import Traits
 
 
@@ -32,6 +34,7 @@ SYSTEMS = {
     "dac": Entry(DAC, DACConfig),
     "mice": Entry(MiCE, MiCEConfig),
     "moco": Entry(MoCo, MoCoConfig),
+    "ncp": Entry(NCP, NCPConfig),
 }
 
 

@@ -30,6 +30,17 @@ ACT_ST_MOG2D = replace(
     training=TrainingConfig(steps=14_000, sets_per_step=128, compile=True, capture=True),
 )
 
+# Trained on small sets, as in DAC's Table 5: a step of training holds every prefix of every set.
+NCP_MOG2D = Recipe(
+    name="ncp-mog2d",
+    system="ncp",
+    settings={"columns": 2, "k_max": 4},
+    prior=MixtureOfGaussians(n_max=100, k_max=4),
+    training=TrainingConfig(steps=20_000, sets_per_step=128, compile=True, capture=True),
+    trained_on="2-D mixtures of up to 4 axis-aligned Gaussians, 30 to 100 points (DAC, eq. 13)",
+    context_size=3000,
+)
+
 # Points are encoded once for all clusters, clusters are proposed from anchors, and a narrow head
 # computes the memberships of each cluster.
 ANCHORED = {
@@ -106,6 +117,7 @@ PRESETS: dict[str, Recipe] = {
     for recipe in (
         DAC_MOG2D,
         ACT_ST_MOG2D,
+        NCP_MOG2D,
         AMCP_SMALL,
         AMCP_MOG2D,
         AMCP_MOG2D_WIDE,

@@ -1,0 +1,196 @@
+"""The estimator of the neural clustering process."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Integral
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+
+from coterie.data.batch import SetBatch
+from coterie.estimators.amortized import AmortizedClusterer
+from coterie.estimators.answers import count_rows, rows_and_draws
+from coterie.estimators.deprecation import DEPRECATED
+from coterie.estimators.found import Found
+from coterie.frames.protocol import FramedTable
+from coterie.inference.endings import Ending, EndingName
+from coterie.inference.engine import InferenceConfig
+from coterie.inference.samples import LONGEST, draw_samples, in_words, require_time
+from coterie.systems.protocol import PointWise
+from coterie.weights.catalogue import open_model
+from coterie.weights.format import Card
+
+
+class NCP(AmortizedClusterer):
+    """The neural clustering process (Pakman et al. 2019) with trained weights.
+
+    It seats the rows one after another, in random order, each at the cluster of earlier rows or at
+    a new one. A run is a draw from the joint distribution of all labels; of n_samples of them the
+    most probable is kept. It takes time in proportion to rows x n_samples, far longer than systems
+    that find whole clusters. What it offers instead are draws of whole partitions,
+    `sample_partitions`.
+
+    Parameters
+    ----------
+    weights : str or Path, default="ncp-mog2d"
+        A shipped model's name (see `coterie.models()`) or a weights file.
+    n_samples : int, default=10
+        How many draws are made, side by side.
+    n_clusters : int, (low, high) or None, default=None
+        The number of clusters, or a range for it; None to infer it. The constraint always holds:
+        the clusters that are hardest to tell apart are merged, those that look most like two are
+        divided.
+    min_cluster_size : int, default=1
+        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows go to their
+        next choice. One cluster always stays, and n_clusters takes precedence.
+    noise : bool, default=False
+        Whether rows are labelled -1 that would rather begin a cluster of their own than join any.
+    columns, exclude, categorical : list of str or None, default=None
+        Of a data frame: the columns to cluster by, the columns to leave out, and those that hold
+        categories although they look like numbers. By default all columns are used except
+        identifiers of the rows, constants, dates, and text without categories.
+    ending : {"auto", "network"}, default="auto"
+        How the clusters found become the answer: as the network found them.
+    context_size : int or None, default=None
+        With more rows than this the clusters are found on a random sample of this size; None for
+        the default of the weights, 3,000 for the shipped ones.
+    whole_trace : bool, default=False
+        Without effect: the network sees every row of the sample.
+    device : str, default="cpu"
+        Where the network runs, for example "cuda".
+    random_state : int, RandomState or None, default=None
+        Determines the draws, and the sample where there are more rows than context_size, or
+        weights. None is the same as 0.
+    consolidate : bool
+        Deprecated, use `ending`.
+
+    Attributes
+    ----------
+    labels_ : ndarray (n,)
+        Clusters 0..k-1 by falling size; -1 is noise, where that was asked for. The rows of the most
+        probable draw are seated once more, each given all others, by the rule that `predict` uses;
+        a cluster that nobody chooses any more is gone.
+    n_clusters_ : int
+        k, the number of clusters, noise not counted.
+    probabilities_ : ndarray (n, k)
+        The probabilities of these seats; rows sum to 1, also those of noise.
+    k_probabilities_ : ndarray (K + 1,)
+        The posterior over the number of clusters: at place k the share of the n_samples draws that
+        have k clusters, within n_clusters where that is given.
+    left_out_ : tuple of LeftOut
+        The columns of a data frame that are not clustered by, with the reasons; none of an array.
+    trace_ : tuple of Step
+        The rows of each cluster of the most probable draw, in order of appearance, and how sure
+        each was of its seat when it took it.
+    clustering_ : Clustering
+        All of these in one frozen object.
+    fitted_ : Fitted
+        The frame and the rule that label new rows; it can be pickled. The rule holds the network.
+    """
+
+    system = "ncp"
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **AmortizedClusterer._parameter_constraints,
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        weights: str | Path = "ncp-mog2d",
+        *,
+        n_samples: int = 10,
+        n_clusters: int | Sequence[int] | None = None,
+        min_cluster_size: int = 1,
+        noise: bool = False,
+        columns: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        categorical: Sequence[str] | None = None,
+        ending: EndingName = "auto",
+        context_size: int | None = None,
+        whole_trace: bool = False,
+        device: str = "cpu",
+        random_state: Any = None,
+        consolidate: bool | str = DEPRECATED,
+    ) -> None:
+        self.weights = weights
+        self.n_samples = n_samples
+        self.n_clusters = n_clusters
+        self.min_cluster_size = min_cluster_size
+        self.noise = noise
+        self.columns = columns
+        self.exclude = exclude
+        self.categorical = categorical
+        self.ending = ending
+        self.context_size = context_size
+        self.whole_trace = whole_trace
+        self.device = device
+        self.random_state = random_state
+        self.consolidate = consolidate
+
+    def sample_partitions(
+        self, X: ArrayLike | None = None, n_samples: int = 10, *, random_state: Any = None
+    ) -> NDArray[np.intp]:
+        """Draw partitions of the rows of X (n, d), or of the fitted rows, n_samples times: (S, n).
+
+        These are joint draws of all labels, so that whole clusters may come and go. Clusters of a
+        draw are numbered in order of appearance; the numbers of two draws are unrelated. The model
+        need not be fitted where X is given: its rows are a set of their own.
+        """
+        X, n_samples = rows_and_draws(X, n_samples)
+        if X is None:
+            points, rows = self._seated_rows()
+        else:
+            points = self._as_set(X, n_samples)
+            rows = np.arange(len(points))
+        network = self._network()
+        seed = check_random_state(random_state).randint(2**31 - 1)
+        generator = torch.Generator(self.device).manual_seed(seed)
+        batch = SetBatch.single(torch.from_numpy(points).to(self.device))
+        labels = draw_samples(network, batch, n_samples, generator).labels.cpu().numpy()
+        placed = np.empty_like(labels)
+        placed[:, rows] = labels
+        return placed
+
+    def _seated_rows(self) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+        """The fitted rows (n, D) as the network reads them, and which rows they are."""
+        outcome = self._fit_record("sample_partitions without X").outcome
+        if len(outcome.rows) != len(self.labels_) or len(np.unique(outcome.rows)) != len(
+            outcome.rows
+        ):
+            raise ValueError(
+                f"the clusters were found on {len(np.unique(outcome.rows)):,} of"
+                f" {len(self.labels_):,} rows: give the rows to sample_partitions, as X"
+            )
+        return outcome.context, outcome.rows
+
+    def _as_set(self, X: Any, n_samples: int) -> NDArray[np.float32]:
+        """The rows of X as the network reads a set of its own: (n, D)."""
+        require_time(self._network(), count_rows(X), n_samples)
+        reader = clone(self)
+        table = reader._check(X, reset=True).table
+        frame = reader._fit_frame(table, self._card().traits)
+        return np.ascontiguousarray(FramedTable(table, frame)[np.arange(len(table))])
+
+    def _network(self) -> PointWise:
+        self._card()  # refuses weights of another system
+        return cast(PointWise, open_model(self.weights, self.device)[0])
+
+    def _inference(self, card: Card, ending: Ending) -> InferenceConfig:
+        return replace(super()._inference(card, ending), n_samples=self.n_samples)
+
+    def _fit_sample(self, X: Any, ending: EndingName) -> Found:
+        seconds = self._network().seconds_to_label(count_rows(X))
+        if seconds > LONGEST:
+            raise ValueError(
+                f"labelling {count_rows(X):,} rows, each of them compared with every cluster, would"
+                f" take about {in_words(seconds)}; the longest allowed is {in_words(LONGEST)}. Use"
+                " fewer rows, a GPU, or a system that finds whole clusters"
+            )
+        return super()._fit_sample(X, ending)
