@@ -21,6 +21,16 @@ DAC_MOG2D = Recipe(
     trained_on="2-D mixtures of up to 4 axis-aligned Gaussians, 300 to 1,000 points (DAC, eq. 13)",
 )
 
+DAC_WARPED2D = replace(
+    DAC_MOG2D,
+    name="dac-warped2d",
+    settings={"columns": 2, "k_max": 4, "density": "maf"},
+    prior=WarpedGaussians.as_published(n_max=1000, k_max=4),
+    training=TrainingConfig(steps=16_000, sets_per_step=128, compile=True, capture=True),
+    trained_on="2-D mixtures of up to 4 warped Gaussians, 300 to 1,000 points (DAC, eq. 16, with"
+    " the half-axes of the published generator)",
+)
+
 # Points are encoded once for all clusters, clusters are proposed from anchors, and a narrow head
 # computes the memberships of each cluster.
 ANCHORED = {
@@ -96,6 +106,7 @@ PRESETS: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         DAC_MOG2D,
+        DAC_WARPED2D,
         AMCP_SMALL,
         AMCP_MOG2D,
         AMCP_MOG2D_WIDE,

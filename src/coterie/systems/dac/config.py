@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from coterie.systems.settings import COUNT, DEPTH, POSITIVE, SHARE, check_settings
+from coterie.systems.settings import COUNT, DEPTH, POSITIVE, SHARE, Bounds, check_settings
 from coterie.systems.traits import Traits
 
 DensityKind = Literal["gaussian", "maf", "neural_statistician"]
@@ -15,6 +15,9 @@ BOUNDS = {
     "encoder_blocks": DEPTH,
     "decoder_blocks": DEPTH,
     "k_max": COUNT,
+    "context": Bounds(1, 4096),
+    "flow_blocks": Bounds(1, 16),
+    "flow_width": Bounds(1, 1024),
     "cluster_scale": POSITIVE,
     "min_share": SHARE,
 }
@@ -25,6 +28,8 @@ class DACConfig:
     """Shape of the network, and what its training sets look like: up to k_max clusters.
 
     density: what describes a cluster beside its members, None for nothing (eq. 9);
+    context: the length of the vector that a flow is told of a cluster (appendix D); flow_blocks:
+    how many MADEs a flow has, flow_width: how wide their two hidden layers are;
     cluster_scale: the standard deviation of a cluster there, for Gaussian clusters;
     min_share: when no membership passes 0.5 the loop ends, unless more than this share of the set
     is left.
@@ -38,6 +43,9 @@ class DACConfig:
     decoder_blocks: int = 2
     k_max: int = 4
     density: DensityKind | None = "gaussian"
+    context: int = 128
+    flow_blocks: int = 4
+    flow_width: int = 128
     cluster_scale: float = 0.25
     min_share: float = 0.02
 
@@ -45,6 +53,8 @@ class DACConfig:
         check_settings(self, BOUNDS)
         if self.width % self.heads:
             raise ValueError(f"{self.heads} heads must divide width")
+        if self.density == "maf" and self.columns < 2:
+            raise ValueError("a flow orders the columns: density 'maf' needs 2 columns or more")
 
     @property
     def traits(self) -> Traits:

@@ -10,4 +10,11 @@ def make_head(config: DACConfig) -> DensityHead | None:
         return None
     if config.density == "gaussian":
         return GaussianHead(config.width, config.columns)
+    if config.density == "maf":
+        # Here, so that zuko is loaded only where there is a flow.
+        from coterie.densities.flow import FlowHead
+
+        return FlowHead(
+            config.width, config.columns, config.context, config.flow_blocks, config.flow_width
+        )
     raise NotImplementedError(f"density {config.density!r}")
