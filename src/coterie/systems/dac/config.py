@@ -1,10 +1,12 @@
 """The configuration of a DAC network."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from coterie.systems.settings import COUNT, DEPTH, POSITIVE, SHARE, check_settings
 from coterie.systems.traits import Traits
 
+DensityKind = Literal["gaussian", "maf", "neural_statistician"]
 BOUNDS = {
     "columns": COUNT,
     "width": COUNT,
@@ -22,7 +24,8 @@ BOUNDS = {
 class DACConfig:
     """Shape of the network, and what its training sets look like: up to k_max clusters.
 
-    cluster_scale: the standard deviation of a cluster there;
+    density: what describes a cluster beside its members, None for nothing (eq. 9);
+    cluster_scale: the standard deviation of a cluster there, for Gaussian clusters;
     min_share: when no membership passes 0.5 the loop ends, unless more than this share of the set
     is left.
     """
@@ -34,6 +37,7 @@ class DACConfig:
     encoder_blocks: int = 2
     decoder_blocks: int = 2
     k_max: int = 4
+    density: DensityKind | None = "gaussian"
     cluster_scale: float = 0.25
     min_share: float = 0.02
 
@@ -45,4 +49,5 @@ class DACConfig:
     @property
     def traits(self) -> Traits:
         """What the rest of the package may know of such a network."""
-        return Traits((self.columns,), "gaussian", self.cluster_scale, self.k_max)
+        scale = self.cluster_scale if self.density == "gaussian" else None
+        return Traits((self.columns,), self.density, scale, self.k_max)

@@ -26,7 +26,7 @@ from coterie.systems.traits import Traits
 
 
 class DAC(nn.Module):
-    """The filtering network as a sequential system: one diagonal-Gaussian cluster a step."""
+    """The filtering network as a sequential system: one cluster a step."""
 
     name = "dac"
     frame: FrameKind = "plain"  # that of training
@@ -65,10 +65,11 @@ class DAC(nn.Module):
         return torch.cat([self.network.read(points, commit.memory) for commit in commits], -1)
 
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
-        """Minimum-loss filtering, eq. 5, averaged over the sets."""
+        """Minimum-loss filtering, eq. 5 (eq. 9 without a density), averaged over the sets."""
         labels, k_max = require_labels(batch), self.config.k_max
         logits, memory = self.network.filter(batch.points, batch.mask)
-        log_density = self.network.density(memory).log_prob(batch.points)
         losses = membership_loss(logits, labels, batch.mask, k_max)
-        losses = losses - cluster_mean(log_density, labels, batch.mask, k_max)
+        log_density = self.network.log_density(batch.points, memory, generator)
+        if log_density is not None:
+            losses = losses - cluster_mean(log_density, labels, batch.mask, k_max)
         return minimum_over_clusters(losses, labels, batch.mask).mean()
