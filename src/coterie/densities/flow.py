@@ -24,7 +24,7 @@ class Block(MaskedAutoregressiveTransform):
 
     def meta(self, c: Tensor, x: Tensor) -> Any:
         """The transform of points (..., D) given contexts (..., C), before it is applied."""
-        first, *rest = cast("nn.Sequential", self.hyper)
+        first, *rest = cast("Any", self.hyper)
         of_points, of_context = (first.mask * first.weight).tensor_split([x.shape[-1]], 1)
         hidden = linear(x, of_points) + linear(c, of_context, first.bias)
         for layer in rest:

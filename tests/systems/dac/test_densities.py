@@ -25,6 +25,7 @@ MAF = DACConfig(
     flow_blocks=2,
     flow_width=8,
 )
+STATISTICIAN = replace(MAF, density="neural_statistician", columns=9, latent=3)
 
 
 def system_of(config: DACConfig) -> DAC:
@@ -103,3 +104,72 @@ def test_a_few_bent_sets_can_be_learnt_by_heart():
         losses.append(loss.item())
     assert losses[0] > 5
     assert losses[-1] < 0.5
+
+
+def items(n_sets: int = 3) -> SetBatch:
+    """Two kinds of binary items: ink in the first or in the last pixels."""
+    generator = torch.Generator().manual_seed(0)
+    labels = torch.randint(2, (n_sets, 20), generator=generator)
+    ink = torch.where(labels[..., None] == 0, torch.arange(9) < 4, torch.arange(9) >= 5)
+    points = (torch.rand(n_sets, 20, 9, generator=generator) < 0.1 + 0.8 * ink).float()
+    return SetBatch(points, torch.ones(n_sets, 20, dtype=torch.bool), labels)
+
+
+def test_a_statistician_encodes_items_before_the_blocks():
+    system, batch = system_of(STATISTICIAN).requires_grad_(False), items()
+    head = system.network.density_head
+    commit = system.step(system.start(batch))
+    assert system.network.blocks[0].pool.block.key_value.in_features == STATISTICIAN.width
+    again = system.replay(batch.points, [commit])[..., 0]
+    torch.testing.assert_close(again, commit.membership_logits)
+    assert commit.density.statistician is head
+
+
+def test_every_weight_of_a_statistician_learns():
+    system = system_of(STATISTICIAN)
+    system.loss(items(), torch.Generator().manual_seed(0)).backward()
+    still = [name for name, value in system.named_parameters() if not value.grad.abs().sum() > 0]
+    assert still == []
+
+
+def test_the_loss_of_a_statistician_is_drawn_by_its_generator():
+    system, batch = system_of(STATISTICIAN).requires_grad_(False), items()
+    first, again, other = (
+        system.loss(batch, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_what_draws_random_numbers_is_not_compiled_as_a_whole():
+    assert [name for _, name in system_of(MAF).regions] == ["loss"]
+    assert [name for _, name in system_of(STATISTICIAN).regions] == ["filter", "bound"]
+
+
+def test_a_statistician_survives_a_weights_file(tmp_path):
+    system, batch = system_of(STATISTICIAN), items()
+    save_system(tmp_path / "ns.safetensors", system, make_card(system))
+    again, _ = load_system(tmp_path / "ns.safetensors")
+    losses = [each.loss(batch, torch.Generator().manual_seed(0)) for each in (system, again)]
+    assert torch.equal(*losses)
+
+
+def test_kinds_of_items_can_be_learnt_by_heart():
+    system, batch = system_of(replace(STATISTICIAN, width=32)), items()
+    optimizer = torch.optim.Adam(system.parameters(), 5e-3)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(150):
+        optimizer.zero_grad()
+        loss = system.loss(batch, generator)
+        loss.backward()
+        optimizer.step()
+    state = find_clusters(system.eval().requires_grad_(False), batch)
+    labels = torch.stack([commit.joined for commit in state.with_points()]).float().argmax(0)
+    for found, true in zip(labels, batch.labels, strict=True):
+        assert len(set(zip(found.tolist(), true.tolist(), strict=True))) == 2
+    ink = state.commits[0].density.grey(200, generator).mean(1)  # (B, 9)
+    member = [
+        points[joined].mean(0)
+        for points, joined in zip(batch.points, state.commits[0].joined, strict=True)
+    ]
+    torch.testing.assert_close(ink, torch.stack(member), rtol=0, atol=0.3)

@@ -16,6 +16,7 @@ BOUNDS = {
     "decoder_blocks": DEPTH,
     "k_max": COUNT,
     "context": Bounds(1, 4096),
+    "latent": Bounds(2, 1024),
     "flow_blocks": Bounds(1, 16),
     "flow_width": Bounds(1, 1024),
     "cluster_scale": POSITIVE,
@@ -28,8 +29,9 @@ class DACConfig:
     """Shape of the network, and what its training sets look like: up to k_max clusters.
 
     density: what describes a cluster beside its members, None for nothing (eq. 9);
-    context: the length of the vector that a flow is told of a cluster (appendix D); flow_blocks:
-    how many MADEs a flow has, flow_width: how wide their two hidden layers are;
+    context: the length of the vector that a flow or a statistician is told of a cluster
+    (appendices D, E); latent: that of the vector behind an item of a statistician; flow_blocks: how
+    many MADEs a flow has, flow_width: how wide their two hidden layers are;
     cluster_scale: the standard deviation of a cluster there, for Gaussian clusters;
     min_share: when no membership passes 0.5 the loop ends, unless more than this share of the set
     is left.
@@ -44,6 +46,7 @@ class DACConfig:
     k_max: int = 4
     density: DensityKind | None = "gaussian"
     context: int = 128
+    latent: int = 64
     flow_blocks: int = 4
     flow_width: int = 128
     cluster_scale: float = 0.25

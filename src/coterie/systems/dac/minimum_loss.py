@@ -42,7 +42,10 @@ class DAC(nn.Module):
 
     @property
     def regions(self) -> tuple[tuple[Any, str], ...]:
-        return ((self, "loss"),)
+        head = self.network.density_head
+        if head is None or not head.regions:
+            return ((self, "loss"),)
+        return ((self.network, "filter"), *head.regions)
 
     def start(self, batch: SetBatch) -> State:
         return everything_remains(batch)
