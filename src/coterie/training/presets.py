@@ -41,15 +41,15 @@ DAC_EMNIST = replace(
     settings={"columns": 784, "k_max": 4, "density": "neural_statistician", "width": 192},
     prior=ImageEpisodes(
         "emnist-seen-train",
-        n_max=256,
+        n_max=160,
         k_max=4,
         concentration=5,
         views=DigitViews(rotation=6, shear=0.1, scale=0.06, shift=0.04, warp=0.02, thick=0.0),
         binary=True,
         flat=True,
     ),
-    training=TrainingConfig(steps=20_000, sets_per_step=40, compile=True, capture=True),
-    trained_on="sets of up to 4 of 30 characters of EMNIST, 76 to 256 binary images of 28 x 28"
+    training=TrainingConfig(steps=20_000, sets_per_step=64, compile=True, capture=True),
+    trained_on="sets of up to 4 of 30 characters of EMNIST, 48 to 160 binary images of 28 x 28"
     " pixels (DAC, appendix E)",
 )
 

@@ -8,6 +8,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from coterie.data.batch import SetBatch, compact
+from coterie.densities.protocol import Density
 from coterie.frames.protocol import FrameKind
 from coterie.functional.matching import cluster_mean, membership_loss, minimum_over_clusters
 from coterie.functional.partitions import claim
@@ -66,6 +67,10 @@ class DAC(nn.Module):
 
     def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
         return torch.cat([self.network.read(points, commit.memory) for commit in commits], -1)
+
+    def density(self, commit: Commit) -> Density | None:
+        """The density of the cluster of a commit."""
+        return self.network.density(commit.memory)
 
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """Minimum-loss filtering, eq. 5 (eq. 9 without a density), averaged over the sets."""
