@@ -58,6 +58,17 @@ def log_joint(rule: Rule, points: Tensor, columns: int) -> Tensor:
     return _log_joint(rule, points, columns)
 
 
+def has_density(rule: Rule) -> bool:
+    """Whether the clusters of a rule have a density."""
+    if isinstance(rule, SpacedRule | TemperedRule | MergedRule | DividedRule):
+        return has_density(rule.rule)
+    try:
+        _components(rule)
+    except NoDensity:
+        return False
+    return True
+
+
 @torch.no_grad()
 def draw(rule: Rule, n: int, columns: int, generator: Generator) -> Drawn:
     """n points of the mixture, on the rule's device, where the generator must be too."""
