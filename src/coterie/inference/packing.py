@@ -26,6 +26,7 @@ from coterie.inference.outliers import Spacing
 from coterie.inference.rules.branching import BranchingRule
 from coterie.inference.rules.cuts import Cut
 from coterie.inference.rules.direct import DirectRule
+from coterie.inference.rules.directions import DirectionRule
 from coterie.inference.rules.divided import DividedRule
 from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.inference.rules.merged import MergedRule
@@ -39,7 +40,7 @@ from coterie.systems.registry import build, settings_of
 
 RULES = (
     *(BranchingRule, DirectRule, DividedRule, FramedRule, FullMixtureRule, MergedRule, MixtureRule),
-    *(NeighbourRule, PartitionRule, ReplayRule, SpacedRule, TemperedRule),
+    *(DirectionRule, NeighbourRule, PartitionRule, ReplayRule, SpacedRule, TemperedRule),
 )
 PARTS = (
     *(Commit, Cut, DiagonalGaussian, Familiar, Gaussians, Spacing, PlainColumns, StandardColumns),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.data.priors.universal import Universal
 from coterie.data.priors.warped import WarpedGaussians
+from coterie.training.episode_recipes import DAC_OMNIGLOT
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.universal import (
     AMCP_UNIVERSAL,
@@ -96,6 +97,7 @@ PRESETS: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         DAC_MOG2D,
+        DAC_OMNIGLOT,
         AMCP_SMALL,
         AMCP_MOG2D,
         AMCP_MOG2D_WIDE,

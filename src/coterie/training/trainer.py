@@ -123,7 +123,8 @@ def _follow(recipe: Recipe, folder: Path, fabric: Fabric, *, resume: bool) -> nn
     system.eval()
     require_finite(system, config.steps)
     _keep(recipe, system)
-    judged = recipe.draws_labelled_sets  # other sources have no sets to compare a table with
+    # Other sources have no sets to compare a table with.
+    judged = recipe.draws_labelled_sets and len(system.traits.item_shape) == 1
     if fabric.is_global_zero:
         card = make_card(
             system,
