@@ -45,7 +45,9 @@ class ConvEncoder(nn.Module):
             raise ValueError(f"images must be {self.image}, got {tuple(images.shape[1:])}")
         seen = self.stages(images.to(self.out.weight.dtype).contiguous(memory_format=CHANNELS_LAST))
         vectors = self.out(seen.flatten(1))
-        return normalize(vectors.float(), dim=-1).to(vectors) * self.width**0.5
+        if vectors.dtype == torch.bfloat16:  # whose third digit already tells clusters apart
+            vectors = vectors.float()
+        return normalize(vectors, dim=-1) * self.width**0.5
 
     @torch.no_grad()
     def adapted(self, images: Tensor) -> "ConvEncoder":

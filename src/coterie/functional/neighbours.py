@@ -1,4 +1,4 @@
-"""Neighbourhood components (Goldberger et al. 2004): vectors whose neighbours share their cluster."""
+"""Neighbourhood components (Goldberger et al. 2004): neighbours that share their cluster."""
 
 import torch
 from torch import Tensor

@@ -87,8 +87,9 @@ def cluster_points(
     """Cluster the points (n, D) of one set, of which only the first columns hold data.
 
     Points may be items of any shape where the system has an encoder for them, unless a frame has
-    encoded them already; the rule is then one for the encoder's vectors. exact: the system in float64, where the caller has it; otherwise a
-    copy is made if need be. sample: the context, where it is not to be drawn uniformly.
+    encoded them already; the rule is then one for the encoder's vectors. exact: the system in
+    float64, where the caller has it; otherwise a copy is made if need be. sample: the context,
+    where it is not to be drawn uniformly.
     """
     encoder: Encoder | None = getattr(system, "item_encoder", None)
     if encoder is not None and not isinstance(points, FramedTable):

@@ -45,9 +45,7 @@ class AnchorBlock(MAB):
     where there is any, is added before it.
     """
 
-    def forward(  # type: ignore[override]
-        self, x: Tensor, anchors: Tensor, extra: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, anchors: Tensor, extra: Tensor | None = None) -> Tensor:
         """x (B, N, Cq), anchors (B, A, Ck), extra (B, A, N, C) -> (B, A, N, C)."""
         values = self.key_value(anchors).chunk(2, -1)[1]
         hidden = self.query(x)[:, None] + self.out(values)[:, :, None]

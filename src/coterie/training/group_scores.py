@@ -55,7 +55,7 @@ def score_groups(
     scores = []
     for name in pool.group_names:
         group = pool.only((name,))
-        items = group.images.astype(np.float32) / 255
+        items = (group.images / 255).astype(np.float32)
         began = time.perf_counter()
         labels = _cluster(system, items, config, own_statistics, seed)
         took = time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""Anchored filtering (DAC, eq. 7-9): the step and the loss of a network that starts from a point."""
+"""Anchored filtering (DAC, eq. 7-9): steps and loss of a network that starts from a point."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

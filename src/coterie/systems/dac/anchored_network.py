@@ -158,11 +158,13 @@ class AnchoredNetwork(nn.Module):
         """The mean of the points that an anchor claimed, in its place."""
         weight = guess.logits.sigmoid() * remaining  # (B, A, N)
         mass = weight.sum(-1, keepdim=True)
-        weight = (weight / (mass + 1e-3)).to(encoded.points)
+        weight = (weight / (mass + 1e-3)).to(encoded.unit)
         share = mass / remaining.sum(-1, keepdim=True).clamp_min(1)
-        seen = [guess.anchor.point, weight @ encoded.points, _log(share).to(weight)]
+        seen = [guess.anchor.point, weight.to(encoded.points) @ encoded.points, _log(share)]
         point = self.norm_refined(guess.anchor.point + self.refine(torch.cat(seen, -1)))
-        return Anchor(point, normalize(weight @ encoded.unit, dim=-1))
+        with autocast(encoded.unit.device.type, enabled=False):
+            unit = normalize(weight @ encoded.unit, dim=-1)
+        return Anchor(point, unit)
 
     @property
     def density_head(self) -> DensityHead | None:

@@ -35,7 +35,8 @@ class DACConfig:
     """Shape of the network, and what its training sets look like: up to k_max clusters.
 
     filtering: which cluster a step finds, the one that is easiest to find (eq. 5 and 6) or that of
-    an anchor (eq. 7 and 8); density: what describes a cluster beside its members, None for nothing (eq. 9);
+    an anchor (eq. 7 and 8);
+    density: what describes a cluster beside its members, None for nothing (eq. 9);
     cluster_scale: the standard deviation of a cluster there, for Gaussian clusters;
     min_share: when no membership passes 0.5 the loop ends, unless more than this share of the set
     is left.

@@ -107,6 +107,7 @@ class DAC(nn.Module):
         """Sets of images as sets of vectors; sets of vectors as they are."""
         if self.item_encoder is None or batch.points.ndim == 3:
             return batch
-        # In training all at once: batch normalisation must see the whole of it.
-        chunk = None if self.training else ITEMS_AT_ONCE
+        # In training set by set: batch normalisation has the statistics of each set alone, as
+        # `ConvEncoder.adapted` has them in use (transductive, Bronskill et al. 2020).
+        chunk = batch.mask.shape[1] if self.training else ITEMS_AT_ONCE
         return encode_sets(self.item_encoder, batch, chunk=chunk)
