@@ -160,7 +160,7 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
     """
     if name == "auto":
         own: EndingName = "network" if judged is None else "judge"
-        if len(traits.item_shape) > 1:
+        if traits.reads_images:
             own = "em"
         name = "consolidate" if traits.density == "gaussian" else own
     if name not in ENDINGS:
@@ -174,7 +174,7 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
         return Ending(judged, own=True)
     if name == "network":
         return Ending(framed, own=True) if traits.frame == "standard" else NETWORK_ENDING
-    if name == "em" and len(traits.item_shape) > 1:
+    if name == "em" and traits.reads_images:
         return Ending(directed)
     if traits.density != "gaussian":
         raise ValueError(

@@ -86,13 +86,12 @@ def cluster_points(
 ) -> Outcome:
     """Cluster the points (n, D) of one set, of which only the first columns hold data.
 
-    Points may be items of any shape where the system has an encoder for them, unless a frame has
-    encoded them already; the rule is then one for the encoder's vectors. exact: the system in
-    float64, where the caller has it; otherwise a copy is made if need be. sample: the context,
-    where it is not to be drawn uniformly.
+    Points may be items of any shape where the system has an encoder for them; the rule is then one
+    for the encoder's vectors. exact: the system in float64, where the caller has it; otherwise a
+    copy is made if need be. sample: the context, where it is not to be drawn uniformly.
     """
     encoder: Encoder | None = getattr(system, "item_encoder", None)
-    if encoder is not None and not isinstance(points, FramedTable):
+    if encoder is not None and points[:0].ndim > 2:  # not encoded yet
         points = EncodedItems(points, encoder, config.device)
     if sample is None:
         sample = draw_context(len(points), config.context_size, random_state)

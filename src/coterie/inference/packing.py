@@ -18,6 +18,7 @@ from coterie.densities.gaussian import DiagonalGaussian
 from coterie.frames.column_parts import Indicators, Numbers, Omission
 from coterie.frames.column_roles import LeftOut
 from coterie.frames.encoded_table import TableEncoding
+from coterie.frames.images import EncodedImages
 from coterie.frames.plain import PlainColumns
 from coterie.frames.standard import StandardColumns
 from coterie.functional.em import Gaussians
@@ -44,7 +45,7 @@ RULES = (
 )
 PARTS = (
     *(Commit, Cut, DiagonalGaussian, Familiar, Gaussians, Spacing, PlainColumns, StandardColumns),
-    *(Indicators, LeftOut, Numbers, Omission, TableEncoding),
+    *(EncodedImages, Indicators, LeftOut, Numbers, Omission, TableEncoding),
 )
 KNOWN: dict[str, type] = {each.__name__: each for each in (*RULES, *PARTS)}
 LEAF = 16  # points in a leaf of a tree, where a file does not say

@@ -30,6 +30,11 @@ class Traits:
             raise ValueError(f"frame must be one of {', '.join(FRAMES)}, got {self.frame!r}")
 
     @property
+    def reads_images(self) -> bool:
+        """Whether an item is an image (C, H, W)."""
+        return len(self.item_shape) == 3
+
+    @property
     def columns(self) -> int:
         """The width of the vectors that the system reads."""
         if len(self.item_shape) != 1:

@@ -80,19 +80,8 @@ def _cluster(
     if own:
         encoder = encoder.adapted(torch.from_numpy(items).to(config.device))
     vectors = EncodedItems(items, encoder, config.device)[:]
-    with _without_encoder(system):
-        outcome = cluster_points(system, vectors, config, np.random.RandomState(seed))
+    outcome = cluster_points(system, vectors, config, np.random.RandomState(seed))
     return outcome.clustering.labels
-
-
-@contextmanager
-def _without_encoder(system: Any) -> Iterator[None]:
-    """The system for vectors that are encoded already."""
-    encoder, system.item_encoder = system.item_encoder, None
-    try:
-        yield
-    finally:
-        system.item_encoder = encoder
 
 
 def mean_scores(scores: Sequence[GroupScore]) -> dict[str, float]:

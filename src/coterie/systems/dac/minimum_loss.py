@@ -103,6 +103,15 @@ class DAC(nn.Module):
             losses = losses - cluster_mean(log_density, labels, batch.mask, k_max)
         return minimum_over_clusters(losses, labels, batch.mask).mean()
 
+    def adapted(self, images: Tensor) -> "DAC":
+        """The same system with the batch statistics of images (M, C, H, W)."""
+        if self.item_encoder is None:
+            raise ValueError("a network without an encoder of images has no statistics of them")
+        other = DAC(self.config).to(images).eval().requires_grad_(False)
+        other.load_state_dict(self.state_dict())
+        other.frame, other.item_encoder = self.frame, self.item_encoder.adapted(images)
+        return other
+
     def _as_vectors(self, batch: SetBatch) -> SetBatch:
         """Sets of images as sets of vectors; sets of vectors as they are."""
         if self.item_encoder is None or batch.points.ndim == 3:
