@@ -33,7 +33,7 @@ class ImageEpisodes:
     up with others where it is too small; symmetries: how many turned and mirrored copies of a class
     count as classes of their own: 1, 4 or 8. All classes of a set from one group are turned alike;
     views: the augmentation of each image; binary: whether pixels are drawn to be 0 or 1, with their
-    grey value as the probability.
+    grey value as the probability; flat: whether an image is a vector of its pixels.
     """
 
     pool: str
@@ -48,6 +48,7 @@ class ImageEpisodes:
     symmetries: int = 1
     views: DigitViews | PhotoViews | None = None
     binary: bool = False
+    flat: bool = False
 
     def __post_init__(self) -> None:
         if self.symmetries not in SYMMETRIES:
@@ -56,7 +57,10 @@ class ImageEpisodes:
             raise ValueError(f"k_min must be 1 to k_max = {self.k_max}, got {self.k_min}")
 
     def sample(self, n_sets: int, generator: Generator) -> SetBatch:
-        """Labelled sets on the generator's device: points (B, N, C, H, W) in [0, 1]."""
+        """Labelled sets on the generator's device: points (B, N, C, H, W) in [0, 1].
+
+        Points are (B, N, C H W) where they are flat.
+        """
         bank, draws = _bank(self.pool, self.left_out, generator.device), Draws(generator)
         if self.k_max > len(bank.starts):
             raise ValueError(f"{self.pool} has {len(bank.starts)} classes, not {self.k_max}")
@@ -80,6 +84,7 @@ class ImageEpisodes:
         if self.binary:
             points = (draws.uniform(0, 1, *points.shape) < points).to(points)
         # Points that are not there are images too: batch normalisation must not see blank ones.
+        points = points.flatten(1) if self.flat else points
         return SetBatch(points.view(n_sets, self.n_max, *points.shape[1:]), mask, labels)
 
     def _classes(self, bank: "_Bank", together: Tensor, draws: Draws) -> Tensor:

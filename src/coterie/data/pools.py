@@ -18,6 +18,7 @@ from coterie.data.image_rows import scaled
 
 OMNIGLOT_PAGE = 105  # pixels, the side of a drawing
 OMNIGLOT_SIDE = 28
+HELD_OUT_EVERY = 4  # every fourth image of a seen class is for tests
 EMNIST_SEEN = 30  # of 47 classes: those to train on
 
 
@@ -88,11 +89,21 @@ def _omniglot(folder: Path, *, split: str) -> ImagePool:
     return ImagePool(images, np.bincount(characters), class_names, groups, names)
 
 
-def _emnist(folder: Path, *, seen: bool) -> ImagePool:
-    """Digits and letters: the classes to train on, or the others (DAC, appendix E)."""
+def _emnist(folder: Path, *, seen: bool, held_out: bool | None = None) -> ImagePool:
+    """Digits and letters: the classes to train on, or the others (DAC, appendix E).
+
+    held_out: every fourth image of a class, or the others; None for all.
+    """
     with np.load(folder / "emnist_bymerge_subset.npz") as file:
         images, labels = file["x"][:, None], file["y"].astype(np.int64)
         characters = [str(character) for character in file["class_chars"]]
+    if held_out is not None:
+        order = np.argsort(labels, kind="stable")
+        in_class = np.empty_like(labels)
+        sizes = np.bincount(labels)
+        in_class[order] = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        wanted_images = (in_class % HELD_OUT_EVERY == 0) == held_out
+        images, labels = images[wanted_images], labels[wanted_images]
     wanted = np.arange(len(characters))
     wanted = wanted[wanted < EMNIST_SEEN] if seen else wanted[wanted >= EMNIST_SEEN]
     return _of_classes(images, labels, wanted, characters)
@@ -126,6 +137,8 @@ POOLS: dict[str, Callable[[Path], ImagePool]] = {
     "omniglot-background": partial(_omniglot, split="background"),
     "omniglot-evaluation": partial(_omniglot, split="evaluation"),
     "emnist-seen": partial(_emnist, seen=True),
+    "emnist-seen-train": partial(_emnist, seen=True, held_out=False),
+    "emnist-seen-test": partial(_emnist, seen=True, held_out=True),
     "emnist-unseen": partial(_emnist, seen=False),
     "mnist-even": partial(_collection, name="mnist", classes=EVEN, train=True),
     "mnist-odd": partial(_collection, name="mnist", classes=ODD, train=False),

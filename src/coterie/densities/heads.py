@@ -15,6 +15,15 @@ class DensityHead(nn.Module):
     lower bound of its density estimates that one, with random numbers from the generator.
     """
 
+    @property
+    def regions(self) -> tuple[tuple[nn.Module, str], ...]:
+        """The methods worth compiling where `log_prob` draws random numbers, which cannot be."""
+        return ()
+
+    def encode(self, points: Tensor) -> Tensor:
+        """What the network reads of each point: (..., D) -> (..., C)."""
+        return points
+
     def density(self, cluster: Tensor) -> Density:
         """The density of the cluster of each of B sets, from its vector (B, C)."""
         raise NotImplementedError

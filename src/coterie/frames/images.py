@@ -23,6 +23,11 @@ class EncodedImages:
     system: Any
     image: tuple[int, ...]
 
+    @property
+    def width(self) -> int:
+        """The length of a vector."""
+        return int(self.system.item_encoder.width)
+
     @torch.no_grad()
     def __call__(self, table: NDArray) -> NDArray[np.float32]:
         """(n, C H W) -> (n, width), also for n = 0."""
@@ -36,12 +41,16 @@ class EncodedImages:
             if len(part)
         ]
         if not vectors:
-            return np.empty((0, encoder.width), dtype=np.float32)
+            return np.empty((0, self.width), dtype=np.float32)
         return torch.cat(vectors).float().cpu().numpy()
 
     def in_units(self, table: NDArray) -> NDArray[np.float64]:
         """The pixels as they are: (n, C H W)."""
         return np.asarray(table, dtype=np.float64)
+
+    def rows(self, points: NDArray) -> NDArray[np.float64]:
+        """Nobody knows the image of a vector."""
+        raise ValueError("the network saw vectors of images: no pixels are known of a point")
 
 
 def fit_images(

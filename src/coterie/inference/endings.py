@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from coterie.densities.protocol import NoMarginal
 from coterie.inference.assignment import apply_labels
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows
@@ -227,9 +228,12 @@ def _own_log_likelihood(proposal: Proposal, context: Context) -> float | None:
     last = dict(zip(numbers.tolist(), clusters, strict=True))
     points = torch.from_numpy(context.points[context.seen, : context.columns]).double()
     points = points.to(joined.device)
-    joint = [
-        density.log_prob(points[None])[0] + (sizes[number] / sizes.sum()).log()
-        for number, cluster in last.items()
-        if (density := cluster.density) is not None
-    ]
+    try:
+        joint = [
+            density.log_prob(points[None])[0] + (sizes[number] / sizes.sum()).log()
+            for number, cluster in last.items()
+            if (density := cluster.density) is not None
+        ]
+    except NoMarginal:  # of a table with fewer columns
+        return None
     return float(torch.stack(joint).logsumexp(0).mean())

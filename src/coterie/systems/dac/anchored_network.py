@@ -21,7 +21,7 @@ from coterie.densities.protocol import Density
 from coterie.layers.mlp import mlp
 from coterie.layers.set_blocks import ISAB, AnchorBlock
 from coterie.systems.dac.config import DACConfig
-from coterie.systems.dac.density_heads import make_head
+from coterie.systems.dac.density_heads import columns_read, make_head
 
 FIRST_SLOPE, FIRST_BIAS = 5.0, -5.0  # of the cosine: at first only points like the anchor join
 
@@ -63,7 +63,7 @@ class AnchoredNetwork(nn.Module):
         super().__init__()
         self.config = config
         width, read = config.width, config.read_width or config.width
-        widths = [config.columns] + [width] * config.encoder_blocks
+        widths = [columns_read(config)] + [width] * config.encoder_blocks
         self.encoder = _blocks(
             ISAB(before, after, config.heads, config.slots) for before, after in pairwise(widths)
         )
@@ -89,7 +89,7 @@ class AnchoredNetwork(nn.Module):
 
     def encode(self, points: Tensor, mask: Tensor) -> tuple[Encoded, tuple[Tensor, ...]]:
         """H_X = ISAB_L(X) of points (B, N, D), and the slots of its blocks."""
-        slots, hidden = [], points
+        slots, hidden = [], self._read_by_density(points)
         for block in self.encoder:
             slots.append(block.gather(hidden, mask))
             hidden = block.read(hidden, slots[-1])
@@ -97,10 +97,15 @@ class AnchoredNetwork(nn.Module):
 
     def view(self, points: Tensor, slots: Sequence[Tensor]) -> Encoded:
         """Any points (B, M, D) as the set that left these slots was encoded."""
-        hidden = points
+        hidden = self._read_by_density(points)
         for block, slot in zip(self.encoder, slots, strict=True):
             hidden = block.read(hidden, slot)
         return self._encoded(points, hidden)
+
+    def _read_by_density(self, points: Tensor) -> Tensor:
+        """What the blocks read of each point: itself, or what its density's encoder makes of it."""
+        head = self.density_head
+        return points if head is None else head.encode(points)
 
     def _encoded(self, points: Tensor, hidden: Tensor) -> Encoded:
         unit = normalize(points, dim=-1) if self.config.comparison else points[..., :0]

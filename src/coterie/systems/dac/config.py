@@ -17,6 +17,10 @@ BOUNDS = {
     "encoder_blocks": DEPTH,
     "decoder_blocks": DEPTH,
     "k_max": COUNT,
+    "context": Bounds(1, 4096),
+    "latent": Bounds(2, 1024),
+    "flow_blocks": Bounds(1, 16),
+    "flow_width": Bounds(1, 1024),
     "cluster_scale": POSITIVE,
     "min_share": SHARE,
     "questions": Bounds(1, 1024),
@@ -37,6 +41,9 @@ class DACConfig:
     filtering: which cluster a step finds, the one that is easiest to find (eq. 5 and 6) or that of
     an anchor (eq. 7 and 8);
     density: what describes a cluster beside its members, None for nothing (eq. 9);
+    context: the length of the vector that a flow or a statistician is told of a cluster
+    (appendices D, E); latent: that of the vector behind an item of a statistician; flow_blocks: how
+    many MADEs a flow has, flow_width: how wide their two hidden layers are;
     cluster_scale: the standard deviation of a cluster there, for Gaussian clusters;
     min_share: when no membership passes 0.5 the loop ends, unless more than this share of the set
     is left.
@@ -64,6 +71,10 @@ class DACConfig:
     decoder_blocks: int = 2
     k_max: int = 4
     density: DensityKind | None = "gaussian"
+    context: int = 128
+    latent: int = 64
+    flow_blocks: int = 4
+    flow_width: int = 128
     cluster_scale: float = 0.25
     min_share: float = 0.02
     filtering: FilteringKind = "minimum_loss"
@@ -90,6 +101,8 @@ class DACConfig:
             raise ValueError("a density is read from vectors of full width: read_width must be 0")
         if self.image and len(self.image) != 3:
             raise ValueError(f"image must be channels, height and width, got {self.image}")
+        if self.density == "maf" and self.columns < 2:
+            raise ValueError("a flow orders the columns: density 'maf' needs 2 columns or more")
         self._check_filtering()
 
     def _check_filtering(self) -> None:

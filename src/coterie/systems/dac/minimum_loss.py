@@ -11,6 +11,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from coterie.data.batch import SetBatch, compact
+from coterie.densities.protocol import Density
 from coterie.encoders.conv import ConvEncoder
 from coterie.encoders.protocol import encode_sets
 from coterie.frames.protocol import FrameKind
@@ -55,11 +56,14 @@ class DAC(nn.Module):
 
     @property
     def regions(self) -> tuple[tuple[Any, str], ...]:
-        if isinstance(self.network, FilteringNetwork) and self.item_encoder is None:
+        head = self.network.density_head
+        parts: tuple[tuple[Any, str], ...] = () if head is None else head.regions
+        if isinstance(self.network, AnchoredNetwork):
+            parts = ((self.network, "guess"), (self.network, "encode"), *parts)
+        elif parts or self.item_encoder is not None:
+            parts = ((self.network, "filter"), *parts)
+        else:
             return ((self, "loss"),)
-        parts: tuple[tuple[Any, str], ...] = ((self.network, "guess"), (self.network, "encode"))
-        if isinstance(self.network, FilteringNetwork):
-            parts = ((self.network, "filter"),)
         return parts if self.item_encoder is None else ((self.item_encoder, "forward"), *parts)
 
     def start(self, batch: SetBatch) -> State:
@@ -86,6 +90,12 @@ class DAC(nn.Module):
         if isinstance(self.network, AnchoredNetwork):
             return replay_anchored(self.network, points, commits)
         return torch.cat([self.network.read(points, commit.memory) for commit in commits], -1)
+
+    def density(self, commit: Commit) -> Density | None:
+        """The density of the cluster of a commit."""
+        if isinstance(self.network, AnchoredNetwork):
+            return self.network.density(commit.memory[len(self.network.encoder) + 2 :])
+        return self.network.density(commit.memory)
 
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """Minimum-loss filtering, eq. 5 (eq. 9 without a density), averaged over the sets.

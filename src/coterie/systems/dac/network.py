@@ -14,7 +14,7 @@ from coterie.densities.heads import DensityHead
 from coterie.densities.protocol import Density
 from coterie.layers.set_blocks import ISAB
 from coterie.systems.dac.config import DACConfig
-from coterie.systems.dac.density_heads import make_head
+from coterie.systems.dac.density_heads import columns_read, make_head
 
 
 class FilteringNetwork(nn.Module):
@@ -26,7 +26,7 @@ class FilteringNetwork(nn.Module):
         slots = (
             [config.slots] * config.encoder_blocks + [1] + [config.slots] * config.decoder_blocks
         )
-        widths = [config.columns] + [config.width] * len(slots)
+        widths = [columns_read(config)] + [config.width] * len(slots)
         blocks = nn.ModuleList(
             ISAB(before, after, config.heads, n)
             for (before, after), n in zip(pairwise(widths), slots, strict=True)
@@ -39,7 +39,7 @@ class FilteringNetwork(nn.Module):
 
     def filter(self, points: Tensor, remaining: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
         """One filtering step, eq. 6: (B, N, D), (B, N) -> logits (B, N) and the blocks' slots."""
-        memory = []
+        memory, points = [], self.encode(points)
         for block in self.blocks:
             slots = block.gather(points, remaining)
             points = block.read(points, slots)
@@ -48,6 +48,7 @@ class FilteringNetwork(nn.Module):
 
     def read(self, points: Tensor, memory: tuple[Tensor, ...]) -> Tensor:
         """Membership logits of any points (B, M, D) in a step that left these slots: (B, M, 1)."""
+        points = self.encode(points)
         for block, slots in zip(self.blocks, memory, strict=True):
             points = block.read(points, slots)
         logits: Tensor = self.membership_head(points)
@@ -57,6 +58,11 @@ class FilteringNetwork(nn.Module):
     def density_head(self) -> DensityHead | None:
         """The head of the cluster's density; None without a density."""
         return cast("DensityHead | None", self._modules[self._head_name])
+
+    def encode(self, points: Tensor) -> Tensor:
+        """What the blocks read of each point: (B, N, D) -> (B, N, C), by the density's encoder."""
+        head = self.density_head
+        return points if head is None else head.encode(points)
 
     def density(self, memory: tuple[Tensor, ...]) -> Density | None:
         """p(x; theta), theta = rFF(H_theta): the density of the cluster found, if there is one."""
