@@ -11,6 +11,7 @@ from coterie.inference.packing import KNOWN, RULES, Packed, pack, unpack
 from coterie.inference.rules import (
     branching,
     direct,
+    directions,
     divided,
     full_mixture,
     merged,
@@ -24,8 +25,8 @@ from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.inference.rules.mixture import MixtureRule
 
 MODULES = (
-    *(branching, direct, divided, full_mixture, merged, mixture, neighbours, partition, replay),
-    wrapped,
+    *(branching, direct, directions, divided, full_mixture, merged, mixture, neighbours, partition),
+    *(replay, wrapped),
 )
 
 

@@ -83,7 +83,7 @@ class ImageEpisodes:
             points = self.views(points, generator)
         if self.binary:
             points = (draws.uniform(0, 1, *points.shape) < points).to(points)
-        points = torch.where(mask.flatten()[:, None, None, None], points, 0.0)
+        # Points that are not there are images too: batch normalisation must not see blank ones.
         points = points.flatten(1) if self.flat else points
         return SetBatch(points.view(n_sets, self.n_max, *points.shape[1:]), mask, labels)
 

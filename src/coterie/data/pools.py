@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch.nn.functional import interpolate, max_pool2d
 
 from coterie.data.collections import data_folder, open_collection
+from coterie.data.image_rows import scaled
 
 OMNIGLOT_PAGE = 105  # pixels, the side of a drawing
 OMNIGLOT_SIDE = 28
-INK = 1.6  # restores the contrast of thin strokes that a smaller image averages away
 HELD_OUT_EVERY = 4  # every fourth image of a seen class is for tests
 EMNIST_SEEN = 30  # of 47 classes: those to train on
 
@@ -71,20 +69,6 @@ def open_pool(name: str) -> ImagePool:
     return POOLS[name](data_folder(name))
 
 
-def shrink_drawings(pages: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Line drawings (n, H, W), True for ink, as small grey images: (n, 28, 28).
-
-    Strokes are made three times as thick first, because a quarter of the side would leave a third
-    of a pixel of them.
-    """
-    small = []
-    for part in np.array_split(pages, max(1, len(pages) // 2000)):
-        ink = max_pool2d(torch.from_numpy(part).float()[:, None], 3, 1, 1)
-        grey = interpolate(ink, (OMNIGLOT_SIDE, OMNIGLOT_SIDE), mode="area") * INK
-        small.append((grey[:, 0].clamp(0, 1) * 255).round().to(torch.uint8).numpy())
-    return np.concatenate(small)
-
-
 def _omniglot(folder: Path, *, split: str) -> ImagePool:
     """Characters of the background or the evaluation alphabets, 20 drawings each."""
     with np.load(folder / "omniglot.npz") as file:
@@ -100,7 +84,8 @@ def _omniglot(folder: Path, *, split: str) -> ImagePool:
         f"{names[group]}/{number}"
         for group, number in zip(groups, numbers[order][first], strict=True)
     )
-    images = shrink_drawings(pages)[order][:, None]
+    small = scaled(pages[order][:, None].astype(np.float32), OMNIGLOT_SIDE, OMNIGLOT_SIDE)
+    images = (small * 255).round().astype(np.uint8)
     return ImagePool(images, np.bincount(characters), class_names, groups, names)
 
 

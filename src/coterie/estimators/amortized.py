@@ -31,6 +31,7 @@ from coterie.estimators.panel import judged_ending
 from coterie.frames.column_roles import LeftOut
 from coterie.frames.encoded_table import Encoded, EncodedTable
 from coterie.frames.fitting import fit_frame
+from coterie.frames.images import MOST_IMAGES, EncodedImages, fit_images
 from coterie.frames.protocol import Frame, FramedTable
 from coterie.frames.standard import MAX_ROWS, NUMERIC
 from coterie.frames.table_columns import (
@@ -77,6 +78,8 @@ class AmortizedClusterer(
     _proposing: ClassVar[dict[str, Any]] = {}
     # Whether the network may divide each cluster when it sees it alone.
     second_look: bool = False
+    # How often a network that draws at random is run, where the user may say so.
+    n_restarts: int = 1
     weights: Any
     n_clusters: int | Sequence[int] | None
     min_cluster_size: int
@@ -203,8 +206,13 @@ class AmortizedClusterer(
         if self.noise and traits.frame == "standard":
             sample = self._without_outliers(table, sample)
             representative = sample.rows
-        frame = self._fit_frame(table[representative], traits)
-        columns = min(table.shape[1], traits.columns)
+        if traits.reads_images:
+            frame: Frame = self._fit_images(network, table[representative], traits)
+            columns = table.shape[1]
+        else:
+            frame = self._fit_frame(table[representative], traits)
+            columns = min(table.shape[1], traits.columns)
+            notes = (*notes, *projected(table.shape[1], traits.columns))
         framed = FramedTable(table, frame)
         outcome = cluster_points(
             network,
@@ -217,7 +225,6 @@ class AmortizedClusterer(
         )
         notes = (
             *notes,
-            *projected(table.shape[1], traits.columns),
             *size_warnings(outcome.context, card.sizes),
             *strange_remarks(outcome, card, config.constraints),
             *outcome.clustering.warnings,
@@ -243,6 +250,20 @@ class AmortizedClusterer(
             table = table[in_hashed_order(table)]
         groups = None if self._encoding is None else self._encoding.groups
         return fit_frame(table, traits.columns, traits.frame, groups=groups)
+
+    def _fit_images(self, network: Any, table: NDArray, traits: Traits) -> EncodedImages:
+        """The encoder of images (n, C H W), the same for rows in any order."""
+        own = bool(getattr(self, "own_statistics", False))
+        if own and len(table) > MOST_IMAGES:
+            table = table[draw_by_value(table, MOST_IMAGES, salt=self._salt())[0]]
+        table = table[in_hashed_order(table)] if own else table
+        return fit_images(network, traits.item_shape, table, own_statistics=own)
+
+    def _image(self, *, reset: bool) -> tuple[int, ...] | None:
+        if not reset:
+            return getattr(self.fitted_.frame, "image", None)
+        traits = self._card().traits
+        return traits.item_shape if traits.reads_images else None
 
     def _keep(self, found: Found, stacklevel: int) -> Self:
         """Warn of what the user should know, and set the fitted attributes."""
@@ -295,6 +316,7 @@ class AmortizedClusterer(
             context_size=card.context_size if self.context_size is None else self.context_size,
             n_proposal_points=shown,
             whole_trace=self.whole_trace,
+            n_restarts=self.n_restarts,
             temperature=card.temperature if ending.own else 1.0,
             device=self.device,
             constraints=Constraints.of(self.n_clusters, self.min_cluster_size, self.noise),
@@ -358,7 +380,7 @@ def _n_rows(X: Any) -> int:
     """The number of rows of what may not be a table yet; zero where it has none."""
     shape = getattr(X, "shape", None)
     if shape is not None:
-        return int(shape[0]) if len(shape) == 2 else 0
+        return int(shape[0]) if len(shape) >= 2 else 0
     return len(X) if hasattr(X, "__len__") else 0
 
 

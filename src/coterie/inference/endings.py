@@ -5,6 +5,7 @@
   context to all other points by their nearest neighbours in it;
 - a judge's choice among such answers and those of other methods, see `inference/judged.py`;
 - `reestimated`: EM over the clusters found, all of which stay (AMCP*);
+- `directed`: spherical k-means over the clusters found, for vectors of images;
 - `consolidated`: a mixture whose likelihood and evidence also decide how many there are.
 
 An ending is chosen once, from the traits of the system and the user's choice.
@@ -26,6 +27,7 @@ from coterie.inference.outliers import Spacing
 from coterie.inference.proposal import Proposal
 from coterie.inference.rules.branching import BranchingRule
 from coterie.inference.rules.direct import DirectRule
+from coterie.inference.rules.directions import DirectionRule
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.neighbours import NeighbourRule
 from coterie.inference.rules.protocol import Rule
@@ -124,6 +126,26 @@ def reestimated(proposal: Proposal, context: Context, constraints: Constraints) 
     return _mixture(proposal, context, constraints, change_k=False)
 
 
+def directed(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
+    """Clusters of directions, for vectors of an encoder, whose length says nothing.
+
+    Clusters of fewer points than any had in training are dissolved first: points that the network
+    has left behind, and each has then become an anchor of its own.
+    """
+    labels, n_clusters = proposal.partition()
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
+    least = min(proposal.system.traits.least_members, sizes.max())
+    number = np.where(sizes >= least, (sizes >= least).cumsum() - 1, -1)
+    labels = np.where(labels >= 0, number[labels], -1)
+    points = torch.from_numpy(context.points[context.seen])
+    rule = DirectionRule.of(
+        points.to(context.rule_device),
+        torch.from_numpy(labels).to(context.rule_device),
+        int(number.max()) + 1,
+    )
+    return Ended(rule)
+
+
 def consolidated(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
     """A mixture that may have dropped, merged or split clusters."""
     return _mixture(proposal, context, constraints, change_k=True)
@@ -139,6 +161,8 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
     """
     if name == "auto":
         own: EndingName = "network" if judged is None else "judge"
+        if traits.reads_images:
+            own = "em"
         name = "consolidate" if traits.density == "gaussian" else own
     if name not in ENDINGS:
         raise ValueError(f"unknown ending {name!r}; known: {', '.join(ENDINGS)}")
@@ -151,6 +175,8 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
         return Ending(judged, own=True)
     if name == "network":
         return Ending(framed, own=True) if traits.frame == "standard" else NETWORK_ENDING
+    if name == "em" and traits.reads_images:
+        return Ending(directed)
     if traits.density != "gaussian":
         raise ValueError(
             f'ending="{name}" needs clusters with a Gaussian density, which these weights do not'

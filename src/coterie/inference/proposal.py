@@ -12,7 +12,7 @@ from torch import Generator
 from coterie.data.batch import SetBatch
 from coterie.frames.standard import fit_standard
 from coterie.functional.matching import sureness
-from coterie.inference.loop import find_clusters
+from coterie.inference.restarts import most_probable
 from coterie.inference.rules.direct import present_clusters
 from coterie.inference.second_look import Look, look_again, look_closer
 from coterie.systems.protocol import (
@@ -81,14 +81,22 @@ class Proposed(NamedTuple):
 
 
 def propose(
-    system: Sequential | Direct, batch: SetBatch, generator: Generator, *, second_look: bool
+    system: Sequential | Direct,
+    batch: SetBatch,
+    generator: Generator,
+    *,
+    second_look: bool,
+    n_restarts: int = 1,
 ) -> Proposed:
-    """What a system finds in one set; second_look: whether it may divide each cluster alone."""
+    """What a system finds in one set.
+
+    second_look: whether it may divide each cluster alone; n_restarts: of a sequential system.
+    """
     if isinstance(system, Direct):
         with torch.inference_mode():
             memberships = system.cluster(batch, generator)
         return Proposed(Proposal(system, memberships=memberships))
-    state = find_clusters(system, batch, generator=generator)
+    state = most_probable(system, batch, n_restarts, generator)
     commits = state.with_points()
     if not commits:
         raise ValueError("the network claims no point at all: its weights are damaged")

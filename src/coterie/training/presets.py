@@ -7,6 +7,7 @@ from coterie.data.image_episodes import ImageEpisodes
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.data.priors.universal import Universal
 from coterie.data.priors.warped import WarpedGaussians
+from coterie.training.episode_recipes import DAC_OMNIGLOT
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.universal import (
     AMCP_UNIVERSAL,
@@ -128,6 +129,7 @@ PRESETS: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         DAC_MOG2D,
+        DAC_OMNIGLOT,
         DAC_WARPED2D,
         DAC_EMNIST,
         AMCP_SMALL,
