@@ -95,9 +95,9 @@ def warped_published(
 ) -> None:
     """Warped Gaussians of the DAC authors' published generator, as in their Table 6."""
     with refusing():
-        from bench.warped import SHIPPED, run_published
+        from bench.warped import SHIPPED_PUBLISHED, run_published
 
-        names = _known(weights or SHIPPED)
+        names = _known(weights or SHIPPED_PUBLISHED)
     _measure(lambda progress: run_published(sets, peer_sets, seed, progress, weights=names), out)
 
 

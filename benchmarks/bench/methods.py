@@ -25,18 +25,16 @@ class ToldK(NamedTuple):
 
 
 def ours(weights: Sequence[str | Path]) -> tuple[Method, ...]:
-    """Shipped models or weights files; those with Gaussians, with and without consolidation.
+    """Shipped models or weights files; those with a density, with and without consolidation.
 
     The samples of large sets are seeded, as the peers are, so results are reproducible.
     """
     methods = []
     for each in weights:
         name = str(each)
-        if has_own_likelihood(each):
-            methods.append(amortized(name, estimator(each, "network", random_state=0)))
-            continue
-        methods.append(amortized(name, clusterer(each, random_state=0)))
-        if has_density(each):
+        own = has_own_likelihood(each)
+        methods.append(amortized(name, clusterer(each, random_state=0), claims=own))
+        if own or has_density(each):
             raw = estimator(each, "network", random_state=0)
             methods.append(amortized(f"{name}, {CALLED['network']}", raw))
     return tuple(methods)

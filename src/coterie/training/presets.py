@@ -29,7 +29,7 @@ DAC_WARPED2D = replace(
     name="dac-warped2d",
     settings={"columns": 2, "k_max": 4, "density": "maf"},
     prior=WarpedGaussians.as_published(n_max=1000, k_max=4),
-    training=TrainingConfig(steps=16_000, sets_per_step=128, compile=True, capture=True),
+    training=TrainingConfig(steps=30_000, sets_per_step=128, compile=True, capture=True),
     trained_on="2-D mixtures of up to 4 warped Gaussians, 300 to 1,000 points (DAC, eq. 16, with"
     " the half-axes of the published generator)",
 )

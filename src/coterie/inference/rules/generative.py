@@ -18,6 +18,7 @@ from coterie.inference.rules.branching import BranchingRule
 from coterie.inference.rules.divided import DividedRule
 from coterie.inference.rules.merged import MergedRule
 from coterie.inference.rules.mixture import MixtureRule
+from coterie.inference.rules.posterior import PosteriorRule
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.replay import ReplayRule
 from coterie.inference.rules.wrapped import SpacedRule, TemperedRule
@@ -85,6 +86,11 @@ def _components(rule: Rule) -> Components:
 @_components.register
 def _(rule: MixtureRule) -> Components:
     return _of_gaussians(rule.mixture)
+
+
+@_components.register
+def _(rule: PosteriorRule) -> Components:
+    return Components(rule.densities, rule.log_weight)
 
 
 @_components.register
