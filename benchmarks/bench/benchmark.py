@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.command import command
 from bench.machine import Stopwatch, describe_machine
-from bench.methods import ours
+from bench.methods import ToldK, ours
 from bench.printed import Printed
 from bench.race import Progress, Runner, hold_race
 from bench.report import Report
@@ -28,6 +28,7 @@ def run_benchmark(
     progress: Progress | None = None,
     printed: tuple[Printed, ...] = (),
     run: Runner | None = None,
+    told: Sequence[ToldK] = (),
 ) -> Report:
     """Race our methods on n_sets sets of each setting, and the peers on the first n_peer_sets.
 
@@ -44,6 +45,7 @@ def run_benchmark(
             seed=seed,
             progress=progress,
             run=run,
+            told=told,
         )
         for setting in settings
     )
@@ -59,6 +61,7 @@ class Benchmark:
     settings: tuple[Setting, ...]
     shipped: tuple[str, ...]
     printed: tuple[Printed, ...] = ()
+    told: tuple[ToldK, ...] = ()
 
     def run(
         self,
@@ -84,4 +87,5 @@ class Benchmark:
             seed=seed,
             progress=progress,
             printed=self.printed,
+            told=self.told,
         )

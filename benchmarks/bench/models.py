@@ -70,8 +70,13 @@ def digest_of_weights(weights: str | Path) -> str:
 
 
 def has_density(weights: str | Path) -> bool:
-    """Whether the clusters of some weights have a likelihood, and thus several endings."""
-    return load_card(find(weights)).traits.density is not None
+    """Whether the clusters of some weights are Gaussians, and thus have several endings."""
+    return load_card(find(weights)).traits.density == "gaussian"
+
+
+def has_own_likelihood(weights: str | Path) -> bool:
+    """Whether the clusters of some weights have a density that only their network knows."""
+    return load_card(find(weights)).traits.density not in (None, "gaussian")
 
 
 def scales_columns(weights: str | Path) -> bool:

@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from bench.methods import ToldK
 from bench.scores import Run, Summary, oracle_summary, score, summarise
 from bench.sets import LabelledSet, Setting, draw_sets
 from coterie.comparison.methods import Method
 
 Progress = Callable[[str, int, int], None]
-Runner = Callable[[Method, LabelledSet], Run]
+Runner = Callable[[Method | ToldK, LabelledSet], Run]
 T = TypeVar("T")
 
 
@@ -29,8 +30,10 @@ class Race(NamedTuple):
     everybody: Standing | None
 
 
-def run_method(method: Method, given: LabelledSet) -> Run:
+def run_method(method: Method | ToldK, given: LabelledSet) -> Run:
     """Run a method on a set, time it, and score its answer."""
+    if isinstance(method, ToldK):
+        method = method.of(given.n_clusters)
     start = time.perf_counter()
     answer = method.cluster(given.points)
     seconds = time.perf_counter() - start
@@ -47,22 +50,24 @@ def hold_race(
     seed: int,
     progress: Progress | None = None,
     run: Runner | None = None,
+    told: Sequence[ToldK] = (),
 ) -> Race:
     """Run our systems on n_sets sets of a setting, and the peers on the first n_peer_sets.
 
-    run: runs a method on a set, warmed up, or knows the run already; by default all are run.
+    run: runs a method on a set, warmed up, or knows the run already; by default all are run;
+    told: peers that are given the true number of clusters of each set.
     """
     if n_sets < 1 or n_peer_sets < 0:
         raise ValueError(f"n_sets must be positive, got {n_sets} and {n_peer_sets} for the peers")
     n_peer_sets = min(n_sets, n_peer_sets)
     sets = draw_sets(setting, n_sets, seed)
-    everybody = [*ours, *peers]
+    everybody: list[Method | ToldK] = [*ours, *peers, *told]
     runs: dict[str, list[Run]] = {method.name: [] for method in everybody}
     for number, given in enumerate(sets):
         field = everybody if number < n_peer_sets else [*ours]
         if number == 0 and run is None:
             for method in field:  # the first call also loads weights and starts threads
-                method.cluster(given.points)
+                run_method(method, given)
         for method in turns(field, number):
             runs[method.name].append((run or run_method)(method, given))
         if progress is not None:
@@ -85,7 +90,7 @@ def turns(field: Sequence[T], number: int) -> Iterator[T]:
 
 
 def _standing(
-    methods: Sequence[Method], sets: Sequence[LabelledSet], runs: dict[str, list[Run]]
+    methods: Sequence[Method | ToldK], sets: Sequence[LabelledSet], runs: dict[str, list[Run]]
 ) -> Standing:
     summaries = tuple(
         summarise(method.name, method.details, runs[method.name][: len(sets)]) for method in methods

@@ -89,3 +89,10 @@ def test_the_components_are_those_of_scikit_learn(precision):
     with np.errstate(all="ignore"):
         expected = PCA(2, svd_solver="covariance_eigh").fit_transform(x)
     np.testing.assert_allclose(fit_plain(x, 2)(x), expected.astype(np.float32), rtol=1e-5)
+
+
+def test_rows_are_the_points_unless_they_were_projected():
+    table = np.random.default_rng(0).normal(size=(6, 3))
+    np.testing.assert_array_equal(fit_plain(table, 4).rows(table), table)
+    with pytest.raises(ValueError, match="2 principal components of 3 columns"):
+        fit_plain(table, 2).rows(table[:, :2])

@@ -227,3 +227,11 @@ def test_new_rows_take_the_way_of_the_old():
     x = table(30, 5)
     columns = fit_standard(x, 2)
     np.testing.assert_allclose(columns(x[4:9]), columns(x)[4:9], rtol=1e-6)
+
+
+def test_rows_are_found_again_where_all_axes_are_seen():
+    table = np.random.default_rng(0).normal(size=(40, 3)) * [1, 5, 0.2] + [7, 0, -3]
+    frame = fit_standard(table, 4)
+    np.testing.assert_allclose(frame.rows(frame(table)[:, :3]), table, rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match="fewer axes than the 3 columns"):
+        fit_standard(table, 2).rows(frame(table)[:, :2])

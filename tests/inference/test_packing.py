@@ -11,12 +11,14 @@ from coterie.inference.packing import KNOWN, RULES, Packed, pack, unpack
 from coterie.inference.rules import (
     branching,
     direct,
+    directions,
     divided,
     full_mixture,
     merged,
     mixture,
     neighbours,
     partition,
+    posterior,
     replay,
     seating,
     wrapped,
@@ -25,8 +27,8 @@ from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.inference.rules.mixture import MixtureRule
 
 MODULES = (
-    *(branching, direct, divided, full_mixture, merged, mixture, neighbours, partition, replay),
-    *(seating, wrapped),
+    *(branching, direct, directions, divided, full_mixture, merged, mixture, neighbours, partition),
+    *(posterior, replay, seating, wrapped),
 )
 
 
@@ -148,6 +150,7 @@ def test_every_rule_that_a_fit_leaves_comes_back(tiny_ncp):
         (tiny_ncp, {"n_samples": 2}),
         ("amcp-mog2d", {}),
         ("amcp-warped2d", {"n_clusters": 30}),
+        ("dac-warped2d", {}),
         ("amcp-universal-small", {"noise": True, "n_clusters": 2}),
     ):
         fitted = clusterer(weights, **asked).fit(crowd()).fitted_
@@ -155,6 +158,7 @@ def test_every_rule_that_a_fit_leaves_comes_back(tiny_ncp):
         seen |= rules_in(pack(fitted.rule).value)
     # Those of a second look, a direct system, a full mixture and a partition have their own tests.
     others = {"BranchingRule", "FramedRule", "DirectRule", "FullMixtureRule", "PartitionRule"}
+    others |= {"DirectionRule"}
     assert seen == {rule.__name__ for rule in RULES} - others
 
 

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blobs, make_moons
 
 import coterie
+from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.ood.size import Span, size_of, size_warnings, sizes_of, texture_warnings
 from coterie.weights.catalogue import models, open_model
@@ -145,3 +147,23 @@ def test_shipped_networks_that_have_frames_of_their_own_have_limits():
         assert (model.card.texture is not None) == (model.card.traits.frame == "standard"), (
             model.name
         )
+
+
+class Wide:
+    """Sets of many columns; it remembers how many were drawn."""
+
+    def __init__(self) -> None:
+        self.drawn: list[int] = []
+
+    def sample(self, n_sets, generator):
+        self.drawn.append(n_sets)
+        points = torch.randn(n_sets, 50, 4_000, generator=generator)
+        return SetBatch(points, torch.ones(n_sets, 50, dtype=torch.bool))
+
+
+def test_of_wide_sets_fewer_are_drawn():
+    prior = Wide()
+    low, high = sizes_of(prior)
+    assert max(prior.drawn) == 200
+    assert low == pytest.approx(1, abs=0.02)
+    assert high == pytest.approx(1, abs=0.02)

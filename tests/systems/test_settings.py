@@ -27,6 +27,7 @@ WRONG = [
     ("dac", {"decoder_blocks": 10**9}, "decoder_blocks must be 64 or less"),
     ("dac", {"slots": "many"}, "slots must be an integer, got 'many'"),
     ("dac", {"k_max": [1] * 99}, r"k_max must be an integer, got \[1, 1, .*\.\.\."),
+    ("dac", {"density": "none"}, "density must be one of gaussian, .* or null, got 'none'"),
     ("mice", {"temperature": 0}, "temperature must be"),
     ("mice", {"gate": "output"}, "gate must be input or uniform, got 'output'"),
     ("mice", {"n_clusters": 10**9}, "n_clusters must be 1,000 or less"),

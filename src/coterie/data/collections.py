@@ -127,10 +127,15 @@ def open_collection(name: str) -> LabelledImages:
     """A public collection, read from the folder in COTERIE_DATA."""
     if name not in LOADERS:
         raise ValueError(f"unknown collection {name!r}; known: {', '.join(sorted(LOADERS))}")
+    return LOADERS[name](data_folder(name))
+
+
+def data_folder(name: str) -> Path:
+    """The folder in COTERIE_DATA, which contains the collection of that name."""
     folder = os.environ.get(FOLDER)
     if folder is None:
         raise ValueError(f"set {FOLDER} to the folder that contains {name}")
-    return LOADERS[name](Path(folder))
+    return Path(folder)
 
 
 def _mnist(folder: Path) -> LabelledImages:

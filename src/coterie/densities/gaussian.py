@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from torch import Tensor
+import torch
+from torch import Generator, Tensor
 
 from coterie.functional.em import gaussian_log_density
 
@@ -27,6 +28,11 @@ class DiagonalGaussian:
         mean = self.mean[:, None, :columns].to(points)
         log_scale = self.log_scale[:, None, :columns].to(points)
         return gaussian_log_density(points, mean, log_scale)[..., 0]
+
+    def sample(self, n: int, generator: Generator | None = None) -> Tensor:
+        shape = (len(self.mean), n, self.mean.shape[-1])
+        noise = torch.randn(shape, generator=generator, device=self.mean.device).to(self.mean)
+        return self.mean[:, None] + self.log_scale.exp()[:, None] * noise
 
     def refitted(self, points: Tensor) -> "DiagonalGaussian":
         return DiagonalGaussian.of_points(points)

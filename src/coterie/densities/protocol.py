@@ -2,7 +2,11 @@
 
 from typing import Protocol
 
-from torch import Tensor
+from torch import Generator, Tensor
+
+
+class NoMarginal(ValueError):
+    """A density over some columns was asked about points of fewer."""
 
 
 class Density(Protocol):
@@ -12,8 +16,11 @@ class Density(Protocol):
         """Log-density of points (B, N, D), in their dtype: (B, N).
 
         Points of fewer columns than the density has are judged by its marginal over the first
-        columns, where it has one; other densities raise.
+        columns, where it has one; other densities raise `NoMarginal`.
         """
+
+    def sample(self, n: int, generator: Generator | None = None) -> Tensor:
+        """n points of each cluster: (B, n, D)."""
 
     def of_sets(self, sets: slice) -> "Density":
         """The density in some of the sets."""

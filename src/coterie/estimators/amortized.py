@@ -31,6 +31,7 @@ from coterie.estimators.panel import judged_ending
 from coterie.frames.column_roles import LeftOut
 from coterie.frames.encoded_table import Encoded, EncodedTable
 from coterie.frames.fitting import fit_frame
+from coterie.frames.images import MOST_IMAGES, EncodedImages, fit_images
 from coterie.frames.protocol import Frame, FramedTable
 from coterie.frames.standard import MAX_ROWS, NUMERIC
 from coterie.frames.table_columns import (
@@ -78,6 +79,8 @@ class AmortizedClusterer(
     _proposing: ClassVar[dict[str, Any]] = {}
     # Whether the network may divide each cluster when it sees it alone.
     second_look: bool = False
+    # How often a network that draws at random is run, where the user may say so.
+    n_restarts: int = 1
     weights: Any
     n_clusters: int | Sequence[int] | None
     min_cluster_size: int
@@ -206,8 +209,12 @@ class AmortizedClusterer(
         if self.noise and traits.frame == "standard":
             sample = self._without_outliers(table, sample)
             representative = sample.rows
-        frame = self._fit_frame(table[representative], traits)
-        columns = min(table.shape[1], traits.columns)
+        if traits.reads_images:
+            frame: Frame = self._fit_images(network, table[representative], traits)
+            columns = table.shape[1]
+        else:
+            frame = self._fit_frame(table[representative], traits)
+            columns = min(table.shape[1], traits.columns)
         framed = FramedTable(table, frame)
         outcome = cluster_points(
             network,
@@ -218,10 +225,11 @@ class AmortizedClusterer(
             exact=exact,
             sample=sample,
         )
+        if outcome.frame is None and not traits.reads_images:
+            notes = (*notes, *projected(table.shape[1], traits.columns))
         notes = (
             *notes,
-            *projected(table.shape[1], (outcome.frame or frame).width),
-            *size_warnings(outcome.context[:, : traits.columns], card.sizes),
+            *size_warnings(outcome.context[:, : frame.width], card.sizes),
             *strange_remarks(outcome, card, config.constraints),
             *outcome.clustering.warnings,
         )
@@ -246,6 +254,20 @@ class AmortizedClusterer(
             table = table[in_hashed_order(table)]
         groups = None if self._encoding is None else self._encoding.groups
         return fit_frame(table, traits.columns, traits.frame, groups=groups)
+
+    def _fit_images(self, network: Any, table: NDArray, traits: Traits) -> EncodedImages:
+        """The encoder of images (n, C H W), the same for rows in any order."""
+        own = bool(getattr(self, "own_statistics", False))
+        if own and len(table) > MOST_IMAGES:
+            table = table[draw_by_value(table, MOST_IMAGES, salt=self._salt())[0]]
+        table = table[in_hashed_order(table)] if own else table
+        return fit_images(network, traits.item_shape, table, own_statistics=own)
+
+    def _image(self, *, reset: bool) -> tuple[int, ...] | None:
+        if not reset:
+            return getattr(self.fitted_.frame, "image", None)
+        traits = self._card().traits
+        return traits.item_shape if traits.reads_images else None
 
     def _keep(self, found: Found, stacklevel: int) -> Self:
         """Warn of what the user should know, and set the fitted attributes."""
@@ -298,6 +320,7 @@ class AmortizedClusterer(
             context_size=card.context_size if self.context_size is None else self.context_size,
             n_proposal_points=shown,
             whole_trace=self.whole_trace,
+            n_restarts=self.n_restarts,
             temperature=card.temperature if ending.own else 1.0,
             device=self.device,
             constraints=Constraints.of(self.n_clusters, self.min_cluster_size, self.noise),

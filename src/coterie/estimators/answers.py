@@ -1,6 +1,8 @@
 """What a fitted estimator answers: labels of further rows, and how far to believe them."""
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +24,7 @@ from coterie.inference.belief import (
 )
 from coterie.inference.drift import Familiar
 from coterie.inference.result import NOISE
+from coterie.inference.rules.generative import NoDensity
 from coterie.inference.samples import co_assignment, require_pairs
 
 
@@ -32,6 +35,8 @@ class Answers(TableReader):
     labels_: NDArray[np.intp]
     probabilities_: NDArray[np.float64]
     n_clusters_: int
+    n_features_in_: int
+    weights: Any
     _record: FitRecord
     _range: tuple[NDArray, NDArray]
     _k_probabilities: NDArray[np.float64] | None
@@ -81,6 +86,50 @@ class Answers(TableReader):
         """The probability of each cluster for each row of X: (n, k)."""
         table = self._read(X)
         return self.fitted_.predict_proba(table)
+
+    def score_samples(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The log-density of each row of X (n, d) under the clusters found: (n,).
+
+        Clusters have a density where the weights say so: Gaussians, or with `ending="network"` what
+        the network found. The density is one of the columns as they are; where the network reads
+        principal components or standardised columns it is one of these. Images have a lower bound
+        of it.
+        """
+        table = self._read(X)
+        with self._density_or_error("score_samples"):
+            return self.fitted_.log_density(table)
+
+    def sample(
+        self, n_samples: int = 1, cluster: int | None = None, *, random_state: Any = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Draw rows from the density of all clusters, or of one: X (n_samples, d), labels (n,).
+
+        Rows come in the order of their clusters, as those of scikit-learn's mixtures.
+        """
+        check_is_fitted(self)
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be 1 or more, got {n_samples}")
+        if cluster is not None and not 0 <= cluster < self.n_clusters_:
+            raise ValueError(
+                f"cluster must be 0 to {self.n_clusters_ - 1}, the clusters found, got {cluster}"
+            )
+        n_columns = self.n_features_in_
+        if self._encoding is not None:
+            if self._encoding.categories:
+                raise ValueError("rows with categories cannot be sampled")
+            n_columns = len(self._encoding.names)
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        with self._density_or_error("sample"):
+            return self.fitted_.sample(n_samples, n_columns, cluster, seed)
+
+    @contextmanager
+    def _density_or_error(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except NoDensity as error:
+            raise ValueError(
+                f"{name} needs clusters with a density: {error} (weights {str(self.weights)!r})"
+            ) from None
 
     def transform(self, X: ArrayLike) -> Any:
         """The memberships of `predict_proba` (n, k), for further steps of a pipeline.
@@ -180,5 +229,5 @@ def count_rows(X: Any) -> int:
     """The number of rows of what may not be a table yet; zero where it has none."""
     shape = getattr(X, "shape", None)
     if shape is not None:
-        return int(shape[0]) if len(shape) == 2 else 0
+        return int(shape[0]) if len(shape) >= 2 else 0
     return len(X) if hasattr(X, "__len__") else 0

@@ -1,8 +1,11 @@
 """The estimator of deep amortized clustering."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
+
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.deprecation import DEPRECATED
@@ -48,6 +51,16 @@ class DAC(AmortizedClusterer):
         Determines the sample where there are more rows than context_size, or weights. Without
         weights rows are drawn by a hash of their values and the seed, so the same rows in any order
         give the same sample.
+    n_restarts : int, default=1
+        Of weights with anchored filtering, such as "dac-omniglot": how often the clusters are found
+        from other anchors; the most probable run counts. Other weights draw nothing.
+    anchor : {"random", "promise"} or None, default=None
+        Of the same: where a step starts. "random": from a row drawn from those that are left, as in
+        the paper; "promise": from the one whose cluster the network expects to find best. None: as
+        the weights say; "dac-omniglot" compares several anchors a step.
+    own_statistics : bool, default=True
+        Of weights that read images: whether 100 images or more are encoded with their own batch
+        statistics instead of those of training. X as a whole then says how an image is seen.
     consolidate : bool
         Deprecated, use `ending`.
 
@@ -79,6 +92,12 @@ class DAC(AmortizedClusterer):
     """
 
     system = "dac"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **AmortizedClusterer._parameter_constraints,
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "anchor": [StrOptions({"random", "promise"}), None],
+        "own_statistics": ["boolean"],
+    }
 
     def __init__(
         self,
@@ -95,6 +114,9 @@ class DAC(AmortizedClusterer):
         whole_trace: bool = False,
         device: str = "cpu",
         random_state: Any = None,
+        n_restarts: int = 1,
+        anchor: Literal["random", "promise"] | None = None,
+        own_statistics: bool = True,
         consolidate: bool | str = DEPRECATED,
     ) -> None:
         self.weights = weights
@@ -109,4 +131,10 @@ class DAC(AmortizedClusterer):
         self.whole_trace = whole_trace
         self.device = device
         self.random_state = random_state
+        self.n_restarts = n_restarts
+        self.anchor = anchor
+        self.own_statistics = own_statistics
         self.consolidate = consolidate
+
+    def _changes(self) -> dict[str, Any]:
+        return {} if self.anchor is None else {"anchor": self.anchor, "proposals": 1}

@@ -3,10 +3,13 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Generator
 
 from coterie.frames.protocol import Frame, FramedTable
-from coterie.inference.assignment import apply, apply_labels
+from coterie.inference.assignment import CHUNK_SIZE, apply, apply_labels
+from coterie.inference.rules.generative import draw, has_density, log_joint
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.shipping import placed, slimmed
 
@@ -38,6 +41,33 @@ class Fitted:
     def predict_proba(self, table: NDArray) -> NDArray[np.float64]:
         """The probability of each cluster for each row of a table: (n, k)."""
         return apply(self.rule, self.points(table)).probabilities
+
+    @property
+    def has_density(self) -> bool:
+        """Whether the clusters have a density."""
+        return has_density(self.rule)
+
+    def log_density(self, table: NDArray) -> NDArray[np.float64]:
+        """The log-density of each row of a table (n, d), in the frame's coordinates: (n,)."""
+        columns, points = min(table.shape[1], self.frame.width), self.points(table)
+        found = np.empty(len(table))
+        for start in range(0, len(table), CHUNK_SIZE):
+            rows = slice(start, start + CHUNK_SIZE)
+            seen = torch.from_numpy(points[rows]).to(self.rule.device)
+            found[rows] = log_joint(self.rule, seen, columns).logsumexp(1).cpu().numpy()
+        return found
+
+    def sample(
+        self, n: int, n_columns: int, cluster: int | None, seed: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Rows (n, d) of the clusters' densities and their labels (n,)."""
+        rule, device = self.rule, self.rule.device
+        if cluster is not None:
+            rule = rule.select(torch.tensor([cluster], device=device))
+        generator = Generator(device).manual_seed(seed)
+        points, labels = draw(rule, n, min(n_columns, self.frame.width), generator)
+        rows = self.frame.rows(points.cpu().numpy())
+        return rows, labels.cpu().numpy() if cluster is None else np.full(n, cluster)
 
     def shipped(self, device: str = "cpu") -> "Fitted":
         """The same for prediction alone, on a device: without networks that no prediction needs."""

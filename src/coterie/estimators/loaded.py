@@ -13,6 +13,7 @@ from coterie.estimators.mice import MiCE
 from coterie.estimators.registry import ESTIMATORS, IMAGE_ESTIMATORS
 from coterie.estimators.saved import MODEL_FORMAT
 from coterie.frames.encoded_table import TableEncoding
+from coterie.frames.images import EncodedImages
 from coterie.frames.plain import PlainColumns
 from coterie.frames.standard import StandardColumns
 from coterie.inference.drift import Familiar
@@ -73,7 +74,7 @@ def _restored(model: Mapping[str, Any], tensors: dict[str, Tensor]) -> Amortized
     )
     (frame, rule, noise), encoding, familiar = unpack(Packed(model["fitted"], tensors))
     if not (
-        isinstance(frame, PlainColumns | StandardColumns)
+        isinstance(frame, EncodedImages | PlainColumns | StandardColumns)
         and isinstance(rule, RULES)
         and isinstance(encoding, TableEncoding | None)
         and isinstance(familiar, Familiar)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from coterie.data.image_rows import image_rows
 from coterie.estimators.checks import refuse_bad_values, refuse_odd_arrays, refuse_text
 from coterie.frames.encoded_table import Encoded, EncodedTable, TableEncoding
 from coterie.frames.table_columns import TOO_LARGE, column_names, with_distinct_names
@@ -21,6 +22,7 @@ class TableReader:
     exclude: Sequence[str] | None
     categorical: Sequence[str] | None
     _encoding: TableEncoding | None
+    n_features_in_: int
 
     def _read(self, X: ArrayLike) -> NDArray:
         """Further rows as numbers."""
@@ -37,6 +39,9 @@ class TableReader:
         refuse_odd_arrays(X)
         if reset:
             self._encoding = None
+        image = self._image(reset=reset)
+        if image is not None:
+            return self._check_images(X, image, reset=reset)
         names = column_names(X)
         if names is not None and not names:
             raise ValueError("X has no columns")
@@ -64,6 +69,19 @@ class TableReader:
             refuse_bad_values(table, self._encoding.names)
         refuse_bad_values(table, getattr(self, "feature_names_in_", None))
         return Encoded(table, ())
+
+    def _image(self, *, reset: bool) -> tuple[int, ...] | None:
+        """The shape (C, H, W) of the images that the weights read; None for tables."""
+        raise NotImplementedError
+
+    def _check_images(self, X: Any, image: tuple[int, ...], *, reset: bool) -> Encoded:
+        """Images as rows of pixels, whose number is that of the features."""
+        if reset and self._column_choice() != ColumnChoice():
+            raise ValueError("columns, exclude and categorical name columns, and X is of images")
+        rows, notes = image_rows(X, image)
+        if reset:
+            self.n_features_in_ = rows.shape[1]
+        return Encoded(rows, notes)
 
     def _check_frame(self, X: Any, *, reset: bool) -> Encoded:
         validate_data(self, X, reset=reset, skip_check_array=True)

@@ -34,6 +34,15 @@ class PlainColumns:
         """The columns as they are: (n, d)."""
         return np.asarray(table, dtype=np.float64)
 
+    def rows(self, points: NDArray) -> NDArray[np.float64]:
+        """The points themselves: (n, d)."""
+        if self.axes is not None:
+            raise ValueError(
+                f"the network saw {len(self.axes)} principal components of {self.axes.shape[1]}"
+                " columns: no whole rows are known"
+            )
+        return np.asarray(points, dtype=np.float64)
+
 
 def fit_plain(table: NDArray, width: int) -> PlainColumns:
     """The map of a table (n, d): principal components if d is larger than the width."""

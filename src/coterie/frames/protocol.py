@@ -11,7 +11,10 @@ FRAMES: tuple[FrameKind, ...] = get_args(FrameKind)
 
 
 class Frame(Protocol):
-    """A fitted map from the columns of a table to the input of a network."""
+    """A fitted map from the columns of a table to the input of a network.
+
+    width: how many columns the network reads.
+    """
 
     @property
     def width(self) -> int:
@@ -22,6 +25,9 @@ class Frame(Protocol):
 
     def in_units(self, table: NDArray, /) -> NDArray[np.float64]:
         """The columns (n, d) in the units of the frame, before it turns or cuts them."""
+
+    def rows(self, points: NDArray, /) -> NDArray[np.float64]:
+        """The rows (n, d) at points (n, d) of the network's input; raises where it is projected."""
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,17 @@ class StandardColumns:
         _, more = _spectrum(left - left.mean(0), min(width - self.axes.shape[1], *left.shape))
         return replace(self, width=width, axes=np.hstack([self.axes, more * lengths[0]]))
 
+    def rows(self, points: NDArray) -> Numbers:
+        """The rows (n, d) at points (n, d) along all d axes."""
+        n_columns, n_axes = self.axes.shape
+        if n_axes < n_columns or not (self.unit.all() and self.axes.any(0).all()):
+            raise ValueError(
+                f"the network saw fewer axes than the {n_columns} columns have: no whole rows are"
+                " known"
+            )
+        standardised = np.linalg.solve(self.axes.T, points.T).T + self.middle
+        return standardised / self.unit + self.centre
+
 
 def fit_standard(
     table: NDArray,

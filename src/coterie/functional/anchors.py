@@ -75,6 +75,13 @@ def draw_anchors(
     return Anchors(point, remaining, finished, target, judged=~stray[..., 0] & mask.any(1)[:, None])
 
 
+def uniform_anchors(mask: Tensor, n_anchors: int, generator: Generator | None) -> Tensor:
+    """Points drawn uniformly from those of mask (B, N), with replacement: indices (B, A)."""
+    shape = (len(mask), n_anchors, mask.shape[1])
+    ticket = torch.rand(shape, generator=generator, device=mask.device)
+    return torch.where(mask[:, None], ticket, -1.0).argmax(2)
+
+
 def best_anchor(outlook: Tensor, mask: Tensor) -> Tensor:
     """The point of the highest outlook (B, N), with ties shared: weights (B, 1, N)."""
     best = all_points_max(outlook.amax(1, keepdim=True))

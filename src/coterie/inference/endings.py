@@ -5,21 +5,26 @@
   context to all other points by their nearest neighbours in it;
 - a judge's choice among such answers and those of other methods, see `inference/judged.py`;
 - `reestimated`: EM over the clusters found, all of which stay (AMCP*);
-- `consolidated`: a mixture whose likelihood and evidence also decide how many there are.
+- `directed`: spherical k-means over the clusters found, for vectors of images;
+- `consolidated`: a mixture whose likelihood and evidence also decide how many there are;
+- `described`: EM over clusters whose densities a network predicts, such as flows.
 
 An ending is chosen once, from the traits of the system and the user's choice.
 """
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from coterie.densities.protocol import NoMarginal
 from coterie.frames.protocol import Frame, FramedTable
 from coterie.functional.em import Gaussians
+from coterie.inference.amortized_em import describe
 from coterie.inference.assignment import apply_labels
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows
@@ -27,8 +32,10 @@ from coterie.inference.outliers import Spacing
 from coterie.inference.proposal import Proposal
 from coterie.inference.rules.branching import BranchingRule
 from coterie.inference.rules.direct import DirectRule, present_clusters
+from coterie.inference.rules.directions import DirectionRule
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.neighbours import NeighbourRule
+from coterie.inference.rules.posterior import PosteriorRule
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.replay import ReplayRule
 from coterie.inference.rules.seating import SeatingRule
@@ -41,6 +48,7 @@ from coterie.systems.traits import Traits
 
 EndingName = Literal["auto", "network", "judge", "em", "consolidate"]
 ENDINGS: tuple[EndingName, ...] = get_args(EndingName)
+PREDICTED = ("maf", "neural_statistician")  # densities that are estimated by a network alone
 
 
 class Context(NamedTuple):
@@ -132,9 +140,56 @@ def reestimated(proposal: Proposal, context: Context, constraints: Constraints) 
     return _mixture(proposal, context, constraints, change_k=False)
 
 
+def directed(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
+    """Clusters of directions, for vectors of an encoder, whose length says nothing.
+
+    Clusters of fewer points than any had in training are dissolved first: points that the network
+    has left behind, and each has then become an anchor of its own.
+    """
+    labels, n_clusters = proposal.partition()
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
+    least = min(proposal.system.traits.least_members, sizes.max())
+    number = np.where(sizes >= least, (sizes >= least).cumsum() - 1, -1)
+    labels = np.where(labels >= 0, number[labels], -1)
+    points = torch.from_numpy(context.points[context.seen])
+    rule = DirectionRule.of(
+        points.to(context.rule_device),
+        torch.from_numpy(labels).to(context.rule_device),
+        int(number.max()) + 1,
+    )
+    return Ended(rule)
+
+
 def consolidated(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
     """A mixture that may have dropped, merged or split clusters."""
     return _mixture(proposal, context, constraints, change_k=True)
+
+
+def described(
+    proposal: Proposal, context: Context, constraints: Constraints, *, change_k: bool
+) -> Ended:
+    """A mixture of the densities that the network predicts of each cluster alone.
+
+    Of a table with fewer columns, of which there is no density, it is the network's own answer.
+    """
+    own = network(proposal, context, constraints)
+    if own.log_likelihood is None:
+        return own
+    system = cast("Sequential", proposal.system)
+    exact = cast("Sequential", proposal.exact or deepcopy(system).double())
+    seen = context.points[context.seen]
+    labels = torch.from_numpy(apply_labels(own.rule, seen))
+    points = torch.from_numpy(seen).to(own.rule.device)
+    found = describe(
+        system,
+        points,
+        labels.to(points.device),
+        change_k=change_k,
+        at_least=constraints.at_least,
+        at_most=constraints.at_most,
+    )
+    rule = PosteriorRule.of(exact, found.commits, found.log_weight, noise=constraints.noise)
+    return Ended(rule, found.log_likelihood / len(points), own=False)
 
 
 NETWORK_ENDING = Ending(network, own=True, exact=True)
@@ -147,7 +202,9 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
     """
     if name == "auto":
         own: EndingName = "network" if judged is None else "judge"
-        name = "consolidate" if traits.density == "gaussian" else own
+        if traits.reads_images:
+            own = "em"
+        name = "consolidate" if traits.density in ("gaussian", "maf") else own
     if name not in ENDINGS:
         raise ValueError(f"unknown ending {name!r}; known: {', '.join(ENDINGS)}")
     if name == "judge":
@@ -159,10 +216,14 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
         return Ending(judged, own=True)
     if name == "network":
         return Ending(framed, own=True) if traits.frame == "standard" else NETWORK_ENDING
+    if name == "em" and traits.reads_images:
+        return Ending(directed)
+    if traits.density in PREDICTED:
+        return Ending(partial(described, change_k=name == "consolidate"), exact=True)
     if traits.density != "gaussian":
         raise ValueError(
-            f'ending="{name}" needs clusters with a Gaussian density, which these weights do not'
-            ' have; use ending="auto" or ending="network"'
+            f'ending="{name}" needs clusters with a Gaussian density or a flow, which these weights'
+            ' do not have; use ending="auto" or ending="network"'
         )
     return Ending(consolidated, proposes=True) if name == "consolidate" else Ending(reestimated)
 
@@ -230,9 +291,12 @@ def _own_log_likelihood(proposal: Proposal, context: Context) -> float | None:
     last = dict(zip(numbers.tolist(), clusters, strict=True))
     points = torch.from_numpy(context.points[context.seen, : context.columns]).double()
     points = points.to(joined.device)
-    joint = [
-        density.log_prob(points[None])[0] + (sizes[number] / sizes.sum()).log()
-        for number, cluster in last.items()
-        if (density := cluster.density) is not None
-    ]
+    try:
+        joint = [
+            density.log_prob(points[None])[0] + (sizes[number] / sizes.sum()).log()
+            for number, cluster in last.items()
+            if (density := cluster.density) is not None
+        ]
+    except NoMarginal:  # of a table with fewer columns
+        return None
     return float(torch.stack(joint).logsumexp(0).mean())

@@ -38,11 +38,12 @@ class InferenceConfig:
     """How to run a system, and what to do with the clusters found.
 
     ending: how the clusters become a rule; second_look: whether the network may divide each cluster
-    when it sees it alone; n_samples: how many draws a point-wise system makes, of which the most
-    probable counts; context_size: on how many points clusters are found; n_proposal_points: how
-    many of these the network sees where it only proposes, None for all; whole_trace: whether the
-    trace tells of the other points too; temperature: of the rule's probabilities; constraints: on
-    the clusters, whatever finds them.
+    when it sees it alone; n_samples: how many draws a point-wise system makes, and n_restarts: how
+    often another system that draws at random is run, of which the most probable counts;
+    context_size: on how many points clusters are found; n_proposal_points: how many of these the
+    network sees where it only proposes, None for all; whole_trace: whether the trace tells of the
+    other points too; temperature: of the rule's probabilities; constraints: on the clusters,
+    whatever finds them.
     """
 
     ending: Ending = NETWORK_ENDING
@@ -51,6 +52,7 @@ class InferenceConfig:
     context_size: int = 10_000
     n_proposal_points: int | None = None
     whole_trace: bool = False
+    n_restarts: int = 1
     temperature: float = 1.0
     chunk_size: int = 65_536
     device: str = "cpu"
@@ -96,7 +98,7 @@ def cluster_points(
     copy is made if need be. sample: the context, where it is not to be drawn uniformly.
     """
     encoder: Encoder | None = getattr(system, "item_encoder", None)
-    if encoder is not None:
+    if encoder is not None and points[:0].ndim > 2:  # not encoded yet
         points = EncodedItems(points, encoder, config.device)
     if sample is None:
         sample = draw_context(len(points), config.context_size, random_state)
@@ -115,7 +117,12 @@ def cluster_points(
     # Where the likelihood decides, it also divides.
     looks = config.second_look and not config.ending.proposes
     proposal, warnings = propose(
-        system, batch, generator, second_look=looks, n_samples=config.n_samples
+        system,
+        batch,
+        generator,
+        second_look=looks,
+        n_samples=config.n_samples,
+        n_restarts=config.n_restarts,
     )
     ended = config.ending.end(proposal._replace(exact=exact), context, config.constraints)
     steps = trace(proposal, context, whole=config.whole_trace)

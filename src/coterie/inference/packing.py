@@ -18,6 +18,7 @@ from coterie.densities.gaussian import DiagonalGaussian
 from coterie.frames.column_parts import Indicators, Numbers, Omission
 from coterie.frames.column_roles import LeftOut
 from coterie.frames.encoded_table import TableEncoding
+from coterie.frames.images import EncodedImages
 from coterie.frames.plain import PlainColumns
 from coterie.frames.standard import StandardColumns
 from coterie.functional.em import Gaussians
@@ -26,12 +27,14 @@ from coterie.inference.outliers import Spacing
 from coterie.inference.rules.branching import BranchingRule
 from coterie.inference.rules.cuts import Cut
 from coterie.inference.rules.direct import DirectRule
+from coterie.inference.rules.directions import DirectionRule
 from coterie.inference.rules.divided import DividedRule
 from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.inference.rules.merged import MergedRule
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.neighbours import NeighbourRule
 from coterie.inference.rules.partition import PartitionRule
+from coterie.inference.rules.posterior import PosteriorRule
 from coterie.inference.rules.replay import ReplayRule
 from coterie.inference.rules.seating import SeatingRule
 from coterie.inference.rules.wrapped import FramedRule, SpacedRule, TemperedRule
@@ -40,11 +43,12 @@ from coterie.systems.registry import build, settings_of
 
 RULES = (
     *(BranchingRule, DirectRule, DividedRule, FramedRule, FullMixtureRule, MergedRule, MixtureRule),
-    *(NeighbourRule, PartitionRule, ReplayRule, SeatingRule, SpacedRule, TemperedRule),
+    *(DirectionRule, NeighbourRule, PartitionRule, PosteriorRule, ReplayRule, SeatingRule),
+    *(SpacedRule, TemperedRule),
 )
 PARTS = (
     *(Commit, Cut, DiagonalGaussian, Familiar, Gaussians, Spacing, PlainColumns, StandardColumns),
-    *(Indicators, LeftOut, Numbers, Omission, TableEncoding),
+    *(EncodedImages, Indicators, LeftOut, Numbers, Omission, TableEncoding),
 )
 KNOWN: dict[str, type] = {each.__name__: each for each in (*RULES, *PARTS)}
 LEAF = 16  # points in a leaf of a tree, where a file does not say

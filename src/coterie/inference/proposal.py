@@ -12,7 +12,7 @@ from torch import Generator
 from coterie.data.batch import SetBatch
 from coterie.frames.standard import fit_standard
 from coterie.functional.matching import sureness
-from coterie.inference.loop import find_clusters
+from coterie.inference.restarts import best_run
 from coterie.inference.rules.direct import present_clusters
 from coterie.inference.samples import Samples, most_probable
 from coterie.inference.second_look import Look, look_again, look_closer
@@ -91,10 +91,12 @@ def propose(
     *,
     second_look: bool,
     n_samples: int = 1,
+    n_restarts: int = 1,
 ) -> Proposed:
     """What a system finds in one set; second_look: whether it may divide each cluster alone.
 
-    n_samples: how often a point-wise system seats the points; the most probable sample counts.
+    n_samples: how often a point-wise system seats the points, n_restarts: how often another system
+    that draws at random is run; the most probable sample or run counts.
     """
     if isinstance(system, Direct):
         with torch.inference_mode():
@@ -103,7 +105,7 @@ def propose(
     if isinstance(system, PointWise):
         best = most_probable(system, batch, n_samples, generator)
         return Proposed(Proposal(system, best.commits, samples=best.samples))
-    state = find_clusters(system, batch, generator=generator)
+    state = best_run(system, batch, n_restarts, generator)
     commits = state.with_points()
     if not commits:
         raise ValueError("the network claims no point at all: its weights are damaged")

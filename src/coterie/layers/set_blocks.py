@@ -37,6 +37,24 @@ class MAB(nn.Module):
         return self.norm_feed_forward(hidden + relu(self.feed_forward(hidden)))
 
 
+class AnchorBlock(MAB):
+    """MAB(X, a) for A single anchors side by side (DAC, eq. 8).
+
+    With one key the attention is its value whatever the query: the same vector is added to every
+    point, and the points are compared with the anchor by the feed-forward layer alone. `extra`,
+    where there is any, is added before it.
+    """
+
+    def forward(self, x: Tensor, anchors: Tensor, extra: Tensor | None = None) -> Tensor:
+        """x (B, N, Cq), anchors (B, A, Ck), extra (B, A, N, C) -> (B, A, N, C)."""
+        values = self.key_value(anchors).chunk(2, -1)[1]
+        hidden = self.query(x)[:, None] + self.out(values)[:, :, None]
+        if extra is not None:
+            hidden = hidden + extra
+        hidden = self.norm_attention(hidden)
+        return self.norm_feed_forward(hidden + relu(self.feed_forward(hidden)))
+
+
 class SAB(nn.Module):
     """Self-attention block: MAB(X, X), quadratic in the number of elements."""
 

@@ -14,6 +14,7 @@ from torch import Generator
 from coterie.ood.texture import Texture, texture_of
 
 SETS = 2_000
+MOST_NUMBERS = 4e7  # of all sets together: of large sets, such as images, fewer are drawn
 TAIL_SHARE = 1e-3  # of the training sets, beyond each end of the span
 ROOM = 2.5  # factor beyond the span before there is a warning
 
@@ -35,7 +36,9 @@ def size_of(points: NDArray) -> float:
 
 def sizes_of(prior: Any, seed: int = 0) -> Span:
     """The span of the sizes of a prior's sets, without the rarest."""
-    batch = prior.sample(SETS, Generator().manual_seed(seed))
+    one = prior.sample(1, Generator().manual_seed(seed)).points.numel()
+    n_sets = min(SETS, max(1, int(MOST_NUMBERS / one)))
+    batch = prior.sample(n_sets, Generator().manual_seed(seed))
     count = batch.mask.sum(1).clamp_min(1) * batch.points.shape[-1]
     square = torch.where(batch.mask[..., None], batch.points, 0.0).double().square().sum((1, 2))
     low, high = torch.quantile(

@@ -113,8 +113,9 @@ class System(Protocol):
 class Sequential(System, Protocol):
     """A system that finds clusters one after another.
 
-    A method `accelerated()` is optional: it gives an equivalent with faster steps, which the loop
-    uses unless it is told not to.
+    Two methods are optional. `accelerated()` gives an equivalent with faster steps, which the loop
+    uses unless it is told not to. `density(commit)` gives the density of a commit again from its
+    memory, None without one: a rule keeps the memory alone, in its own precision.
     """
 
     def start(self, batch: SetBatch) -> State:

@@ -7,8 +7,8 @@ or fill the memory is refused before a network is built.
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from types import UnionType
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 
 class Bounds(NamedTuple):
@@ -56,7 +56,7 @@ def _is_of(value: Any, kind: Any) -> bool:
         return isinstance(value, str) and value in get_args(kind)
     if origin is tuple:
         return isinstance(value, tuple) and all(_is_of(each, get_args(kind)[0]) for each in value)
-    if origin is UnionType:
+    if origin in (Union, UnionType):
         return any(_is_of(value, each) for each in get_args(kind))
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and _finite(value)
@@ -74,9 +74,12 @@ def _said(kind: Any) -> str:
     if get_origin(kind) is Literal:
         names = get_args(kind)
         return " or ".join(names) if len(names) == 2 else f"one of {', '.join(names)}"
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(_said(each) for each in get_args(kind))
     if get_origin(kind) is tuple:
         return "a list of finite numbers"
-    return {int: "an integer", float: "a finite number", bool: "true or false"}.get(kind, str(kind))
+    said = {int: "an integer", float: "a finite number", bool: "true or false", NoneType: "null"}
+    return said.get(kind, str(kind))
 
 
 def _shown(value: Any) -> str:

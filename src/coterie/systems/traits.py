@@ -14,7 +14,8 @@ class Traits:
     standard deviation of a cluster in training, by which the evidence of a mixture is judged, None
     where it is unknown; k_max: the most clusters in a training set, None where nothing bounds them;
     frame: how a table becomes the network's input, "plain" for columns as they are, "standard" for
-    standardised columns on their principal axes, fitted to every set anew.
+    standardised columns on their principal axes, fitted to every set anew; least_members: the
+    fewest points of a cluster in training, by which smaller ones are known to be no clusters.
     """
 
     item_shape: tuple[int, ...]
@@ -22,10 +23,16 @@ class Traits:
     cluster_scale: float | None = None
     k_max: int | None = None
     frame: FrameKind = "plain"
+    least_members: int = 1
 
     def __post_init__(self) -> None:
         if self.frame not in FRAMES:
             raise ValueError(f"frame must be one of {', '.join(FRAMES)}, got {self.frame!r}")
+
+    @property
+    def reads_images(self) -> bool:
+        """Whether an item is an image (C, H, W)."""
+        return len(self.item_shape) == 3
 
     @property
     def columns(self) -> int:

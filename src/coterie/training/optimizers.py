@@ -31,8 +31,21 @@ def make_optimizers(
 
 def _adam(system: nn.Module, config: TrainingConfig, capture: bool) -> Optimizer:
     on_gpu = next(system.parameters()).is_cuda
-    return torch.optim.Adam(
-        system.parameters(),
+    if not config.weight_decay:
+        return torch.optim.Adam(
+            system.parameters(),
+            config.learning_rate,
+            betas=config.betas,
+            fused=on_gpu,
+            capturable=capture,
+        )
+    decaying = [each for each in system.parameters() if each.ndim > 1]
+    others = [each for each in system.parameters() if each.ndim <= 1]  # biases, norms, scales
+    return torch.optim.AdamW(
+        [
+            {"params": decaying, "weight_decay": config.weight_decay},
+            {"params": others, "weight_decay": 0.0},
+        ],
         config.learning_rate,
         betas=config.betas,
         fused=on_gpu,

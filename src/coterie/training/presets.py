@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+from coterie.data.augmentation import DigitViews
+from coterie.data.image_episodes import ImageEpisodes
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.data.priors.universal import Universal
 from coterie.data.priors.warped import WarpedGaussians
+from coterie.training.episode_recipes import DAC_OMNIGLOT
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.universal import (
     AMCP_UNIVERSAL,
@@ -39,6 +42,36 @@ NCP_MOG2D = Recipe(
     training=TrainingConfig(steps=20_000, sets_per_step=128, compile=True, capture=True),
     trained_on="2-D mixtures of up to 4 axis-aligned Gaussians, 30 to 100 points (DAC, eq. 13)",
     context_size=3000,
+)
+
+DAC_WARPED2D = replace(
+    DAC_MOG2D,
+    name="dac-warped2d",
+    settings={"columns": 2, "k_max": 4, "density": "maf"},
+    prior=WarpedGaussians.as_published(n_max=1000, k_max=4),
+    training=TrainingConfig(steps=30_000, sets_per_step=128, compile=True, capture=True),
+    trained_on="2-D mixtures of up to 4 warped Gaussians, 300 to 1,000 points (DAC, eq. 16, with"
+    " the half-axes of the published generator)",
+)
+
+# Each image is binarised anew whenever it is drawn, and moved and bent a little: there are 680
+# images of a class to learn from.
+DAC_EMNIST = replace(
+    DAC_MOG2D,
+    name="dac-emnist",
+    settings={"columns": 784, "k_max": 4, "density": "neural_statistician", "width": 192},
+    prior=ImageEpisodes(
+        "emnist-seen-train",
+        n_max=160,
+        k_max=4,
+        concentration=5,
+        views=DigitViews(rotation=6, shear=0.1, scale=0.06, shift=0.04, warp=0.02, thick=0.0),
+        binary=True,
+        flat=True,
+    ),
+    training=TrainingConfig(steps=20_000, sets_per_step=64, compile=True, capture=True),
+    trained_on="sets of up to 4 of 30 characters of EMNIST, 48 to 160 binary images of 28 x 28"
+    " pixels (DAC, appendix E)",
 )
 
 # Points are encoded once for all clusters, clusters are proposed from anchors, and a narrow head
@@ -118,6 +151,9 @@ PRESETS: dict[str, Recipe] = {
         DAC_MOG2D,
         ACT_ST_MOG2D,
         NCP_MOG2D,
+        DAC_OMNIGLOT,
+        DAC_WARPED2D,
+        DAC_EMNIST,
         AMCP_SMALL,
         AMCP_MOG2D,
         AMCP_MOG2D_WIDE,

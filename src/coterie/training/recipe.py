@@ -42,6 +42,7 @@ class TrainingConfig:
     warmup: int = 500
     final_share: float = 0.01
     betas: tuple[float, float] = (0.9, 0.99)
+    weight_decay: float = 0.0  # of matrices and kernels, as AdamW has it
     clip: float | None = 1.0  # the norm of each optimizer's gradients; None: as they are
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
     compile: bool = False  # on a GPU; on a CPU it takes minutes and gains little
@@ -146,6 +147,8 @@ class Recipe:
         for later in ("start_from", "kept"):  # a run from before there were such fields can go on
             if not fields[later]:
                 del fields[later]
+        if not self.training.weight_decay:
+            del fields["training"]["weight_decay"]
         if not self.training.falls:
             del fields["training"]["falls"], fields["training"]["fall"]
         return {**fields, "prior": {"name": type(self.prior).__name__, **asdict(self.prior)}}

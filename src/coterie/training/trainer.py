@@ -22,7 +22,7 @@ from coterie.functional.fusing import fusing
 from coterie.ood.size import sizes_of
 from coterie.ood.texture import texture_limits
 from coterie.systems.learning import Learnt
-from coterie.systems.registry import build, settings_of
+from coterie.systems.registry import build, settings_of, traits_of
 from coterie.training.callbacks import Checkpoints, Progress, Schedule, require_finite
 from coterie.training.checkpoint import load_checkpoint
 from coterie.training.optimizers import make_optimizers
@@ -123,7 +123,9 @@ def _follow(recipe: Recipe, folder: Path, fabric: Fabric, *, resume: bool) -> nn
     system.eval()
     require_finite(system, config.steps)
     _keep(recipe, system)
-    judged = recipe.draws_labelled_sets  # other sources have no sets to compare a table with
+    # Other sources have no sets to compare a table with.
+    items = traits_of(recipe.system, recipe.settings).item_shape
+    judged = recipe.draws_labelled_sets and len(items) == 1
     if fabric.is_global_zero:
         card = make_card(
             system,

@@ -1,5 +1,5 @@
 import math
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -8,15 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.minimum_loss import DAC
 from coterie.systems.protocol import State
+from coterie.weights.format import load_system, make_card, save_system
 
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 SEEDS = st.integers(0, 2**31)
+SMALL = DACConfig(width=16, heads=2, slots=4, encoder_blocks=1, decoder_blocks=1)
 
 
 @pytest.fixture(scope="module", params=["float32", "float64"])
@@ -77,6 +80,39 @@ def test_loss_is_equation_5(exact_dac, seed):
             )
         )
     assert float(exact_dac.loss(batch)) == pytest.approx(np.mean(expected), rel=1e-10)
+
+
+def test_without_a_density_the_loss_is_equation_9():
+    """Its mean over the points, where the paper has the sum: a set of any size counts alike."""
+    system = DAC(replace(SMALL, density=None)).double().requires_grad_(False)
+    batch = MixtureOfGaussians(n_max=15, k_max=4).sample(5, torch.Generator().manual_seed(1))
+    batch = as_read_by(system, batch)
+    expected = []
+    for points, mask, labels in zip(batch.points, batch.mask, batch.labels, strict=True):
+        logits, memory = system.network.filter(points[mask][None], mask[mask][None])
+        assert system.network.density(memory) is None
+        inside = labels[mask][None] == labels[mask].unique()[:, None]
+        entropy = binary_cross_entropy_with_logits(
+            logits.expand(inside.shape), inside.double(), reduction="none"
+        )
+        expected.append(float(entropy.mean(1).min()))
+    assert float(system.loss(batch)) == pytest.approx(np.mean(expected), rel=1e-10)
+
+
+def test_without_a_density_no_commit_has_one():
+    system = DAC(replace(SMALL, density=None))
+    assert system.step(system.start(as_read_by(system, random_batch(0)))).density is None
+    assert not [name for name in system.state_dict() if "None" in name or "gaussian" in name]
+    assert system.traits.density is None
+    assert system.traits.cluster_scale is None
+
+
+def test_no_density_survives_a_weights_file(tmp_path):
+    system = DAC(replace(SMALL, density=None))
+    save_system(tmp_path / "none.safetensors", system, make_card(system))
+    again, card = load_system(tmp_path / "none.safetensors")
+    assert again.config == system.config
+    assert card.settings["density"] is None
 
 
 def test_loss_does_not_depend_on_the_numbers_of_the_clusters(exact_dac):
@@ -158,7 +194,7 @@ def test_step_leaves_the_network_and_its_input_alone(small_dac):
 
 
 def test_every_weight_learns():
-    network = DAC(DACConfig(width=16, heads=2, slots=4, encoder_blocks=1, decoder_blocks=1))
+    network = DAC(SMALL)
     batch = MixtureOfGaussians(n_max=20, k_max=3).sample(4, torch.Generator().manual_seed(0))
     network.loss(batch).backward()
     still = [name for name, value in network.named_parameters() if not value.grad.abs().sum() > 0]

@@ -45,7 +45,7 @@ def test_the_density_is_what_the_head_makes_of_the_single_slot(network):
     density = network.density(memory)
     single = memory[network.config.encoder_blocks][:, 0]
     for b in range(3):
-        told = network.gaussian_head(single[b])
+        told = network.density_head(single[b])
         torch.testing.assert_close(density.mean[b], told[:2])
         torch.testing.assert_close(density.log_scale[b], told[2:])
 

@@ -44,14 +44,31 @@ class DividedRule:
         return len(self.clusters)
 
     def log_probabilities(self, points: Tensor) -> Tensor:
+        parts = self.divided(self.rule.log_probabilities(points), points)
+        return parts[:, self.clusters].log_softmax(-1)
+
+    def divided(self, whole: Tensor, points: Tensor) -> Tensor:
+        """Log-probabilities (M, K) of the rule's clusters for points (M, D), shared by the cuts."""
         n_whole = self.rule.n_clusters
         parts = points.new_empty(len(points), n_whole + len(self.cuts), dtype=torch.float64)
-        parts[:, :n_whole] = self.rule.log_probabilities(points)
+        parts[:, :n_whole] = whole
         for number, cut in enumerate(self.cuts, n_whole):
             odds = cut.log_odds(points)
             parts[:, number] = parts[:, cut.cluster] + logsigmoid(odds)
             parts[:, cut.cluster] += logsigmoid(-odds)
-        return parts[:, self.clusters].log_softmax(-1)
+        return parts
+
+    def root(self, part: int) -> int:
+        """The rule's cluster of which a part was cut."""
+        n_whole = self.rule.n_clusters
+        while part >= n_whole:
+            part = self.cuts[part - n_whole].cluster
+        return part
+
+    @property
+    def width(self) -> int:
+        """The number of columns of the points."""
+        return len(self.cuts[0].axis)
 
     def unwanted(self, points: Tensor) -> Tensor:
         return self.rule.unwanted(points)

@@ -40,10 +40,13 @@ class ReplayRule:
         """The rule of all commits, with the network that made them, now in the precision given.
 
         In float32 the last digits of a logit depend on how many points share a matrix product. A
-        rule that is asked about points in chunks must not, and needs float64.
+        rule that is asked about points in chunks must not, and needs float64. Densities are left
+        out: the system makes them from the memory, in that precision too.
         """
         kept = tuple(
-            replace(commit, memory=tuple(part.to(precision) for part in commit.memory))
+            replace(
+                commit, memory=tuple(part.to(precision) for part in commit.memory), density=None
+            )
             for commit in commits
         )
         served = cluster_numbers(commits)

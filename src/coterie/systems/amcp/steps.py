@@ -15,6 +15,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import logsigmoid
 
 from coterie.data.batch import Compaction, SetBatch, compact
+from coterie.densities.protocol import Density
 from coterie.frames.protocol import FrameKind
 from coterie.functional.matching import sureness
 from coterie.functional.partitions import claim
@@ -149,6 +150,11 @@ class AMCP(nn.Module):
 
     def finished(self, state: State) -> Tensor:
         return nothing_left(state)
+
+    def density(self, commit: Commit) -> Density | None:
+        """The density of the cluster of a commit, which `commit` put before the summary."""
+        n_parts = len(Belief._fields)
+        return self.network.density(Belief(*commit.memory[-n_parts - 1 : -1]))
 
     def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
         logits: list[Tensor] = []

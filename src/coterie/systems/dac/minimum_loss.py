@@ -1,4 +1,7 @@
-"""Deep amortized clustering with minimum-loss filtering (DAC, section 3; Lee, Lee, Teh 2019)."""
+"""Deep amortized clustering (DAC, section 3; Lee, Lee, Teh 2019).
+
+Minimum-loss filtering is in this file, anchored filtering in `anchored.py`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,10 +11,15 @@ import torch
 from torch import Generator, Tensor, nn
 
 from coterie.data.batch import SetBatch, compact
+from coterie.densities.protocol import Density
+from coterie.encoders.conv import ConvEncoder
+from coterie.encoders.protocol import encode_sets
 from coterie.frames.protocol import FrameKind
 from coterie.functional.matching import cluster_mean, membership_loss, minimum_over_clusters
 from coterie.functional.partitions import claim
 from coterie.functional.reduce import count_points
+from coterie.systems.dac.anchored import anchored_loss, anchored_step, replay_anchored
+from coterie.systems.dac.anchored_network import AnchoredNetwork
 from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.network import FilteringNetwork
 from coterie.systems.protocol import (
@@ -24,9 +32,11 @@ from coterie.systems.protocol import (
 )
 from coterie.systems.traits import Traits
 
+ITEMS_AT_ONCE = 4096
+
 
 class DAC(nn.Module):
-    """The filtering network as a sequential system: one diagonal-Gaussian cluster a step."""
+    """The filtering network as a sequential system: one cluster a step."""
 
     name = "dac"
     frame: FrameKind = "plain"  # that of training
@@ -34,7 +44,11 @@ class DAC(nn.Module):
     def __init__(self, config: DACConfig) -> None:
         super().__init__()
         self.config = config
-        self.network = FilteringNetwork(config)
+        anchored = config.filtering == "anchored"
+        self.network = AnchoredNetwork(config) if anchored else FilteringNetwork(config)
+        self.item_encoder: ConvEncoder | None = None
+        if config.image:
+            self.item_encoder = ConvEncoder(config.image, config.convolutions, config.columns)
 
     @property
     def traits(self) -> Traits:
@@ -42,15 +56,26 @@ class DAC(nn.Module):
 
     @property
     def regions(self) -> tuple[tuple[Any, str], ...]:
-        return ((self, "loss"),)
+        head = self.network.density_head
+        parts: tuple[tuple[Any, str], ...] = () if head is None else head.regions
+        if isinstance(self.network, AnchoredNetwork):
+            parts = ((self.network, "guess"), (self.network, "encode"), *parts)
+        elif parts or self.item_encoder is not None:
+            parts = ((self.network, "filter"), *parts)
+        else:
+            return ((self, "loss"),)
+        return parts if self.item_encoder is None else ((self.item_encoder, "forward"), *parts)
 
     def start(self, batch: SetBatch) -> State:
-        return everything_remains(batch)
+        return everything_remains(self._as_vectors(batch))
 
     def step_limit(self, batch: SetBatch) -> int:
-        return MOST_CLUSTERS
+        # A single point left over may take a step of its own.
+        return max(MOST_CLUSTERS, 2 * self.config.k_max)
 
     def step(self, state: State, generator: Generator | None = None) -> Commit:
+        if isinstance(self.network, AnchoredNetwork):
+            return anchored_step(self.network, state, generator)
         left = compact(state.remaining)
         found, memory = self.network.filter(left.take(state.batch.points), left.mask)
         logits = left.scatter(found)
@@ -62,13 +87,46 @@ class DAC(nn.Module):
         return nothing_left(state)
 
     def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
+        if isinstance(self.network, AnchoredNetwork):
+            return replay_anchored(self.network, points, commits)
         return torch.cat([self.network.read(points, commit.memory) for commit in commits], -1)
 
+    def density(self, commit: Commit) -> Density | None:
+        """The density of the cluster of a commit."""
+        if isinstance(self.network, AnchoredNetwork):
+            return self.network.density(commit.memory[len(self.network.encoder) + 2 :])
+        return self.network.density(commit.memory)
+
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
-        """Minimum-loss filtering, eq. 5, averaged over the sets."""
+        """Minimum-loss filtering, eq. 5 (eq. 9 without a density), averaged over the sets.
+
+        Of anchored filtering it is eq. 7 instead.
+        """
+        batch = self._as_vectors(batch)
+        if isinstance(self.network, AnchoredNetwork):
+            return anchored_loss(self.network, batch, generator)
         labels, k_max = require_labels(batch), self.config.k_max
         logits, memory = self.network.filter(batch.points, batch.mask)
-        log_density = self.network.density(memory).log_prob(batch.points)
         losses = membership_loss(logits, labels, batch.mask, k_max)
-        losses = losses - cluster_mean(log_density, labels, batch.mask, k_max)
+        log_density = self.network.log_density(batch.points, memory, generator)
+        if log_density is not None:
+            losses = losses - cluster_mean(log_density, labels, batch.mask, k_max)
         return minimum_over_clusters(losses, labels, batch.mask).mean()
+
+    def adapted(self, images: Tensor) -> "DAC":
+        """The same system with the batch statistics of images (M, C, H, W)."""
+        if self.item_encoder is None:
+            raise ValueError("a network without an encoder of images has no statistics of them")
+        other = DAC(self.config).to(images).eval().requires_grad_(False)
+        other.load_state_dict(self.state_dict())
+        other.frame, other.item_encoder = self.frame, self.item_encoder.adapted(images)
+        return other
+
+    def _as_vectors(self, batch: SetBatch) -> SetBatch:
+        """Sets of images as sets of vectors; sets of vectors as they are."""
+        if self.item_encoder is None or batch.points.ndim == 3:
+            return batch
+        # In training set by set: batch normalisation has the statistics of each set alone, as
+        # `ConvEncoder.adapted` has them in use (transductive, Bronskill et al. 2020).
+        chunk = batch.mask.shape[1] if self.training else ITEMS_AT_ONCE
+        return encode_sets(self.item_encoder, batch, chunk=chunk)

@@ -1,0 +1,147 @@
+"""Pools of labelled images from which the sets of an episode are drawn.
+
+A pool is one side of a public collection: classes to train on, or classes to be tested on that no
+training has seen. Its images are sorted by class; classes may belong to groups, as characters
+belong to alphabets.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coterie.data.collections import data_folder, open_collection
+from coterie.data.image_rows import scaled
+
+OMNIGLOT_PAGE = 105  # pixels, the side of a drawing
+OMNIGLOT_SIDE = 28
+HELD_OUT_EVERY = 4  # every fourth image of a seen class is for tests
+EMNIST_SEEN = 30  # of 47 classes: those to train on
+
+
+class ImagePool(NamedTuple):
+    """Images (n, C, H, W) uint8, ink or light bright, sorted by class.
+
+    counts: (K,), the images of each class; class_names: (K,); groups: (K,), which group a class
+    belongs to; group_names: one for each group.
+    """
+
+    images: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+    class_names: tuple[str, ...]
+    groups: NDArray[np.int64]
+    group_names: tuple[str, ...]
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The class of each image: (n,)."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
+    def only(self, groups: tuple[str, ...]) -> "ImagePool":
+        """The pool of some groups, in the order of the pool."""
+        unknown = sorted(set(groups) - set(self.group_names))
+        if unknown:
+            raise ValueError(f"no group {', '.join(unknown)}; known: {', '.join(self.group_names)}")
+        wanted = np.array([name in groups for name in self.group_names])
+        kept = wanted[self.groups]  # (K,)
+        return ImagePool(
+            self.images[np.repeat(kept, self.counts)],
+            self.counts[kept],
+            tuple(np.array(self.class_names, dtype=object)[kept]),
+            (wanted.cumsum() - 1)[self.groups[kept]],
+            tuple(name for name in self.group_names if name in groups),
+        )
+
+    def without(self, groups: tuple[str, ...]) -> "ImagePool":
+        """The pool of all other groups."""
+        self.only(groups)  # refuses unknown ones
+        return self.only(tuple(name for name in self.group_names if name not in groups))
+
+
+@cache
+def open_pool(name: str) -> ImagePool:
+    """A pool by name, read from the folder in COTERIE_DATA."""
+    if name not in POOLS:
+        raise ValueError(f"unknown pool {name!r}; known: {', '.join(sorted(POOLS))}")
+    return POOLS[name](data_folder(name))
+
+
+def _omniglot(folder: Path, *, split: str) -> ImagePool:
+    """Characters of the background or the evaluation alphabets, 20 drawings each."""
+    with np.load(folder / "omniglot.npz") as file:
+        packed, characters = file[f"{split}_bits"], file[f"{split}_character"]
+        alphabets, numbers = file[f"{split}_alphabet"], file[f"{split}_character_id"]
+        names = tuple(str(name) for name in file[f"{split}_alphabet_names"])
+    side = OMNIGLOT_PAGE
+    pages = np.unpackbits(packed, axis=1, count=side**2).reshape(-1, side, side).astype(bool)
+    order = np.argsort(characters, kind="stable")
+    first = np.unique(characters[order], return_index=True)[1]
+    groups = alphabets[order][first].astype(np.int64)
+    class_names = tuple(
+        f"{names[group]}/{number}"
+        for group, number in zip(groups, numbers[order][first], strict=True)
+    )
+    small = scaled(pages[order][:, None].astype(np.float32), OMNIGLOT_SIDE, OMNIGLOT_SIDE)
+    images = (small * 255).round().astype(np.uint8)
+    return ImagePool(images, np.bincount(characters), class_names, groups, names)
+
+
+def _emnist(folder: Path, *, seen: bool, held_out: bool | None = None) -> ImagePool:
+    """Digits and letters: the classes to train on, or the others (DAC, appendix E).
+
+    held_out: every fourth image of a class, or the others; None for all.
+    """
+    with np.load(folder / "emnist_bymerge_subset.npz") as file:
+        images, labels = file["x"][:, None], file["y"].astype(np.int64)
+        characters = [str(character) for character in file["class_chars"]]
+    if held_out is not None:
+        order = np.argsort(labels, kind="stable")
+        in_class = np.empty_like(labels)
+        sizes = np.bincount(labels)
+        in_class[order] = np.arange(len(labels)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        wanted_images = (in_class % HELD_OUT_EVERY == 0) == held_out
+        images, labels = images[wanted_images], labels[wanted_images]
+    wanted = np.arange(len(characters))
+    wanted = wanted[wanted < EMNIST_SEEN] if seen else wanted[wanted >= EMNIST_SEEN]
+    return _of_classes(images, labels, wanted, characters)
+
+
+def _collection(folder: Path, *, name: str, classes: tuple[int, ...], train: bool) -> ImagePool:
+    """Some classes of a collection: of its training split, or all images."""
+    images, labels, n_train = open_collection(name)
+    if train:
+        images, labels = images[:n_train], labels[:n_train]
+    return _of_classes(images, labels, np.array(classes), [str(i) for i in range(10)])
+
+
+def _of_classes(
+    images: NDArray[np.uint8],
+    labels: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+    names: list[str],
+) -> ImagePool:
+    """Some classes as a pool whose only group is all of them."""
+    order = np.argsort(labels, kind="stable")
+    order = order[np.isin(labels[order], wanted)]
+    counts = np.bincount(labels, minlength=len(names))[wanted]
+    class_names = tuple(names[number] for number in wanted)
+    groups = np.zeros(len(wanted), dtype=np.int64)
+    return ImagePool(images[order], counts, class_names, groups, ("all",))
+
+
+EVEN, ODD = (0, 2, 4, 6, 8), (1, 3, 5, 7, 9)
+POOLS: dict[str, Callable[[Path], ImagePool]] = {
+    "omniglot-background": partial(_omniglot, split="background"),
+    "omniglot-evaluation": partial(_omniglot, split="evaluation"),
+    "emnist-seen": partial(_emnist, seen=True),
+    "emnist-seen-train": partial(_emnist, seen=True, held_out=False),
+    "emnist-seen-test": partial(_emnist, seen=True, held_out=True),
+    "emnist-unseen": partial(_emnist, seen=False),
+    "mnist-even": partial(_collection, name="mnist", classes=EVEN, train=True),
+    "mnist-odd": partial(_collection, name="mnist", classes=ODD, train=False),
+    "cifar10-even": partial(_collection, name="cifar10", classes=EVEN, train=True),
+    "cifar10-odd": partial(_collection, name="cifar10", classes=ODD, train=False),
+}

@@ -1,0 +1,73 @@
+"""Images as the vectors of a network's encoder: the frame of a table whose rows are images."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+CHUNK = 256
+LEAST_IMAGES = 100  # fewer have no statistics worth using
+MOST_IMAGES = 4096  # on which statistics are computed, in one piece
+
+
+@dataclass(frozen=True)
+class EncodedImages:
+    """Rows of pixels (n, C H W) in [0, 1] as vectors (n, width).
+
+    system: a network with an `item_encoder`, whose batch statistics may be those of the fitted
+    images; image: the shape (C, H, W) of one.
+    """
+
+    system: Any
+    image: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        """The length of a vector."""
+        return int(self.system.item_encoder.width)
+
+    @torch.no_grad()
+    def __call__(self, table: NDArray) -> NDArray[np.float32]:
+        """(n, C H W) -> (n, width), also for n = 0."""
+        encoder = self.system.item_encoder
+        weight = next(encoder.parameters())
+        # Chunks of one size: the last digits of a product depend on how many images share it.
+        pixels = torch.from_numpy(np.ascontiguousarray(table, dtype=np.float32))
+        vectors = [
+            encoder(_filled(part, CHUNK).view(-1, *self.image).to(weight))[: len(part)]
+            for part in pixels.split(CHUNK)
+            if len(part)
+        ]
+        if not vectors:
+            return np.empty((0, self.width), dtype=np.float32)
+        return torch.cat(vectors).float().cpu().numpy()
+
+    def in_units(self, table: NDArray) -> NDArray[np.float64]:
+        """The pixels as they are: (n, C H W)."""
+        return np.asarray(table, dtype=np.float64)
+
+    def rows(self, points: NDArray) -> NDArray[np.float64]:
+        """Nobody knows the image of a vector."""
+        raise ValueError("the network saw vectors of images: no pixels are known of a point")
+
+
+def fit_images(
+    system: Any, image: tuple[int, ...], table: NDArray, *, own_statistics: bool
+) -> EncodedImages:
+    """The frame of images (n, C H W) for a network, which stays as it is.
+
+    own_statistics: whether batch normalisation uses the statistics of these images, where there are
+    enough of them, instead of those of training.
+    """
+    if not own_statistics or len(table) < LEAST_IMAGES:
+        return EncodedImages(system, image)
+    pixels = torch.from_numpy(np.ascontiguousarray(table[:MOST_IMAGES], dtype=np.float32))
+    weight = next(system.item_encoder.parameters())
+    return EncodedImages(system.adapted(pixels.view(-1, *image).to(weight)), image)
+
+
+def _filled(pixels: torch.Tensor, size: int) -> torch.Tensor:
+    """Blank rows behind (n, P), so that there are as many as size."""
+    return torch.cat([pixels, pixels.new_zeros(size - len(pixels), pixels.shape[1])])
