@@ -1,7 +1,7 @@
 """`coterie models`: list the shipped models."""
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
@@ -10,6 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from coterie.cli.refusal import refusing
+
+if TYPE_CHECKING:
+    from coterie.systems.traits import Traits
 
 
 def models(
@@ -46,7 +49,7 @@ def _rows() -> list[dict[str, Any]]:
         {
             "name": model.name,
             "system": model.card.system,
-            "columns": model.card.traits.columns,
+            "columns": _columns(model.card.traits),
             "parameters": n_parameters(model.path),
             "bytes": model.size,
             "trained_on": model.card.trained_on,
@@ -54,3 +57,8 @@ def _rows() -> list[dict[str, Any]]:
         }
         for model in models()
     ]
+
+
+def _columns(traits: "Traits") -> int | str:
+    """How many columns a model reads, or the shape of its images."""
+    return "x".join(map(str, traits.item_shape)) if traits.reads_images else traits.columns

@@ -63,7 +63,8 @@ class Method:
 @cache
 def methods() -> dict[str, Method]:
     """All methods by name, the default first, then our other systems, then the peers."""
-    systems = sorted(map(_system, models()), key=lambda method: not method.is_default)
+    of_tables = [model for model in models() if not model.card.traits.reads_images]
+    systems = sorted(map(_system, of_tables), key=lambda method: not method.is_default)
     others = [_peer(each.name, each.details) for each in peers(K_LIMIT)]
     return {method.name: method for method in (*systems, *others)}
 
