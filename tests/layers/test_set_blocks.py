@@ -4,7 +4,7 @@ from torch import nn
 from torch.nn.functional import layer_norm, relu
 
 from coterie.layers import set_blocks
-from coterie.layers.set_blocks import ISAB, MAB, PMA, SAB
+from coterie.layers.set_blocks import ISAB, MAB, PMA, SAB, AnchorBlock
 
 IN, WIDTH, HEADS, SLOTS = 3, 8, 2, 4
 BLOCKS = {
@@ -104,3 +104,18 @@ def test_induced_attention_is_linear_in_the_number_of_points(monkeypatch):
     monkeypatch.setattr(set_blocks, "attention", recording)
     seeded(BLOCKS["ISAB"]())(draw(1, 100, IN))
     assert sizes == [(SLOTS, 100), (100, SLOTS)]
+
+
+def test_an_anchor_block_is_attention_to_a_single_element():
+    """DAC, eq. 8: MAB(X, h_a), for each anchor alone."""
+    block = seeded(AnchorBlock(IN, 5, WIDTH, HEADS)).double()
+    plain = MAB(IN, 5, WIDTH, HEADS).double()
+    plain.load_state_dict(block.state_dict())
+    x, anchors = draw(2, 6, IN), draw(2, 3, 5, seed=1)
+    found = block(x, anchors)
+    assert found.shape == (2, 3, 6, WIDTH)
+    for number in range(3):
+        assert torch.allclose(found[:, number], plain(x, anchors[:, number : number + 1]))
+    extra = draw(2, 3, 6, WIDTH, seed=2)
+    assert not torch.allclose(block(x, anchors, extra), found)
+    assert torch.allclose(block(x, anchors, torch.zeros_like(extra)), found)

@@ -52,7 +52,8 @@ class DACConfig:
     Of anchored filtering: anchor: which remaining point a step starts from, drawn uniformly or the
     one whose cluster the network promises to find best; proposals: how many anchors a step
     compares, of which the surest wins; restarts: how often a set is best clustered from other
-    random anchors, of which the most probable run counts; questions: how many anchors each training set has.
+    random anchors, of which the most probable run counts; questions: how many anchors each training
+    set has.
     Beyond eq. 8: read_width: the width of what follows the anchor, 0 for `width`; comparison:
     whether points and anchor are also multiplied and compared by the cosine of their vectors;
     refinements: how often the anchor is replaced by the mean of the points that it claimed;
