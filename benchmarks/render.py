@@ -11,6 +11,7 @@ from pathlib import Path
 from pages.before_after import before_after
 from pages.doubts import doubts
 from pages.mixtures import ours, peers, printed
+from pages.omniglot import omniglot
 from pages.sets import calibration, families, prior, tables
 from pages.speed import alone, batched, growth
 from pages.studies import ablations, studies, validation
@@ -21,7 +22,7 @@ PAGES = (
     ROOT / "README.md",
     *(
         ROOT / "docs" / name
-        for name in ("act_st.md", "amcp.md", "tables.md", "train.md", "which.md")
+        for name in ("act_st.md", "amcp.md", "dac.md", "tables.md", "train.md", "which.md")
     ),
     ROOT / "docs/recipes/embeddings.md",
     *sorted((ROOT / "src/coterie/weights").glob("*.md")),
@@ -45,6 +46,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "validation": validation,
     "summary": summary,
     "topics": topics,
+    "omniglot": omniglot,
 }
 
 

@@ -8,6 +8,7 @@ import torch
 
 from bench.ledger import Kept, Key, Ledger
 from bench.machine import Stopwatch
+from bench.methods import ToldK
 from bench.race import run_method
 from bench.scores import Run
 from bench.sets import LabelledSet
@@ -27,7 +28,9 @@ class StoredRuns:
         self._used: list[Kept] = []
         self._warm: set[str] = set()
 
-    def __call__(self, method: Method, given: LabelledSet) -> Run:
+    def __call__(self, method: Method | ToldK, given: LabelledSet) -> Run:
+        if isinstance(method, ToldK):
+            method = method.of(given.n_clusters)
         key = self._key(method, given)
         if key not in self._ledger:
             if method.name not in self._warm:  # the first call also loads weights

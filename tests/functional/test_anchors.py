@@ -4,7 +4,13 @@ import torch
 from coterie.data.batch import SetBatch
 from coterie.data.episodes import drop_clusters
 from coterie.data.priors.mog import MixtureOfGaussians
-from coterie.functional.anchors import Anchors, best_anchor, draw_anchors, spread_anchors
+from coterie.functional.anchors import (
+    Anchors,
+    best_anchor,
+    draw_anchors,
+    spread_anchors,
+    uniform_anchors,
+)
 
 K = 4
 
@@ -234,3 +240,13 @@ def test_strays_are_asked_for_as_often_as_a_cluster():
     assert of_stray.float().mean() == pytest.approx(1 / 6 + 0.5 * 6 / 606, abs=0.02)
     assert not anchors.target[of_stray].any()
     assert anchors.judged[of_stray].all()
+
+
+def test_uniform_anchors_are_valid_points_all_equally_likely():
+    mask = torch.tensor([[True, False, True, True], [False, False, False, True]])
+    drawn = uniform_anchors(mask, 3000, torch.Generator().manual_seed(0))
+    assert drawn.shape == (2, 3000)
+    assert set(drawn[1].tolist()) == {3}
+    counts = torch.bincount(drawn[0], minlength=4)
+    assert counts[1] == 0
+    assert (counts[[0, 2, 3]] - 1000).abs().max() < 120

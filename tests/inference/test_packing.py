@@ -156,7 +156,8 @@ def test_every_rule_that_a_fit_leaves_comes_back(tiny_ncp):
         fitted = clusterer(weights, **asked).fit(crowd()).fitted_
         assert_same_answers(fitted.rule, torch.from_numpy(fitted.frame(crowd())))
         seen |= rules_in(pack(fitted.rule).value)
-    # Those of a second look, a direct system, a full mixture and a partition have their own tests.
+    # Those of a second look, a direct system, a full mixture, a partition and directions have their
+    # own tests.
     others = {"BranchingRule", "FramedRule", "DirectRule", "FullMixtureRule", "PartitionRule"}
     others |= {"DirectionRule"}
     assert seen == {rule.__name__ for rule in RULES} - others
@@ -166,6 +167,12 @@ def test_partitions_come_back():
     points = crowd().astype(np.float32)
     rule = partition.PartitionRule.of(np.arange(len(points)) % 3, points)
     assert_same_answers(rule, torch.from_numpy(points + 0.1))
+
+
+def test_directions_come_back():
+    points = torch.from_numpy(crowd())
+    rule = directions.DirectionRule.of(points, torch.arange(len(points)) % 3, 3)
+    assert_same_answers(rule, points + 0.1)
 
 
 def test_branches_in_frames_of_their_own_come_back():

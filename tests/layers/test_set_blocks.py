@@ -4,7 +4,7 @@ from torch import nn
 from torch.nn.functional import layer_norm, relu
 
 from coterie.layers import set_blocks
-from coterie.layers.set_blocks import ISAB, MAB, PMA, SAB, AdaptivePMA
+from coterie.layers.set_blocks import ISAB, MAB, PMA, SAB, AdaptivePMA, AnchorBlock
 
 IN, WIDTH, HEADS, SLOTS = 3, 8, 2, 4
 BLOCKS = {
@@ -123,3 +123,18 @@ def test_fewer_seeds_are_the_first_of_more():
     mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
     torch.testing.assert_close(pool(x, 2, mask), pool(x, 5, mask)[:, :2])
     assert pool(x, 1, mask).shape == (2, 1, WIDTH)
+
+
+def test_an_anchor_block_is_attention_to_a_single_element():
+    """DAC, eq. 8: MAB(X, h_a), for each anchor alone."""
+    block = seeded(AnchorBlock(IN, 5, WIDTH, HEADS)).double()
+    plain = MAB(IN, 5, WIDTH, HEADS).double()
+    plain.load_state_dict(block.state_dict())
+    x, anchors = draw(2, 6, IN), draw(2, 3, 5, seed=1)
+    found = block(x, anchors)
+    assert found.shape == (2, 3, 6, WIDTH)
+    for number in range(3):
+        assert torch.allclose(found[:, number], plain(x, anchors[:, number : number + 1]))
+    extra = draw(2, 3, 6, WIDTH, seed=2)
+    assert not torch.allclose(block(x, anchors, extra), found)
+    assert torch.allclose(block(x, anchors, torch.zeros_like(extra)), found)

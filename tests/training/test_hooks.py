@@ -352,3 +352,15 @@ def test_a_captured_run_takes_the_steps_of_one_that_is_not(recipe, tmp_path):
         states.append(system.state_dict())
     for name, value in states[0].items():
         torch.testing.assert_close(states[1][name], value, rtol=1e-3, atol=1e-4)
+
+
+def test_weight_decay_spares_biases_and_norms():
+    system = registry.build("dac", {"width": 8, "heads": 2, "slots": 2})
+    config = replace(TRAINING, weight_decay=0.1)
+    (adam,) = make_optimizers(system, config)
+    assert isinstance(adam, torch.optim.AdamW)
+    decays = {weight: g["weight_decay"] for g in adam.param_groups for weight in g["params"]}
+    assert len(decays) == len(list(system.parameters()))
+    for name, weight in system.named_parameters():
+        assert decays[weight] == (0.1 if weight.ndim > 1 else 0.0), name
+    assert {g["initial_lr"] for g in adam.param_groups} == {config.learning_rate}

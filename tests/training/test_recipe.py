@@ -44,6 +44,13 @@ def test_without_lost_clusters_there_are_no_strays(recipe):
     assert torch.equal(batch.mask, batch.labels >= 0)
 
 
+def test_weight_decay_is_described_where_there_is_some(recipe):
+    """So that a run from before there was any can go on."""
+    assert "weight_decay" not in recipe.describe()["training"]
+    decaying = replace(recipe, training=replace(recipe.training, weight_decay=0.1))
+    assert decaying.describe()["training"]["weight_decay"] == 0.1
+
+
 def test_a_recipe_that_starts_from_nothing_is_described_as_before_there_were_others(recipe):
     assert not {"start_from", "kept"} & recipe.describe().keys()
     described = replace(recipe, start_from="dac-mog2d", kept=0.5).describe()

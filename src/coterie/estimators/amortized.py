@@ -79,8 +79,8 @@ class AmortizedClusterer(
     _proposing: ClassVar[dict[str, Any]] = {}
     # Whether the network may divide each cluster when it sees it alone.
     second_look: bool = False
-    # How often a network that draws at random is run, where the user may say so.
-    n_restarts: int = 1
+    # How often a network that draws at random is run; None: as its weights say.
+    n_restarts: int | None = None
     weights: Any
     n_clusters: int | Sequence[int] | None
     min_cluster_size: int
@@ -320,7 +320,7 @@ class AmortizedClusterer(
             context_size=card.context_size if self.context_size is None else self.context_size,
             n_proposal_points=shown,
             whole_trace=self.whole_trace,
-            n_restarts=self.n_restarts,
+            n_restarts=self.n_restarts or card.traits.restarts,
             temperature=card.temperature if ending.own else 1.0,
             device=self.device,
             constraints=Constraints.of(self.n_clusters, self.min_cluster_size, self.noise),

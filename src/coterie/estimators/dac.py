@@ -51,13 +51,14 @@ class DAC(AmortizedClusterer):
         Determines the sample where there are more rows than context_size, or weights. Without
         weights rows are drawn by a hash of their values and the seed, so the same rows in any order
         give the same sample.
-    n_restarts : int, default=1
+    n_restarts : int or None, default=None
         Of weights with anchored filtering, such as "dac-omniglot": how often the clusters are found
-        from other anchors; the most probable run counts. Other weights draw nothing.
+        from other anchors; the most probable run counts. None: as the weights say, 8 times for
+        "dac-omniglot". Other weights draw nothing.
     anchor : {"random", "promise"} or None, default=None
         Of the same: where a step starts. "random": from a row drawn from those that are left, as in
         the paper; "promise": from the one whose cluster the network expects to find best. None: as
-        the weights say; "dac-omniglot" compares several anchors a step.
+        the weights say, "random" for the shipped ones.
     own_statistics : bool, default=True
         Of weights that read images: whether 100 images or more are encoded with their own batch
         statistics instead of those of training. X as a whole then says how an image is seen.
@@ -94,7 +95,7 @@ class DAC(AmortizedClusterer):
     system = "dac"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AmortizedClusterer._parameter_constraints,
-        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "n_restarts": [Interval(Integral, 1, None, closed="left"), None],
         "anchor": [StrOptions({"random", "promise"}), None],
         "own_statistics": ["boolean"],
     }
@@ -114,7 +115,7 @@ class DAC(AmortizedClusterer):
         whole_trace: bool = False,
         device: str = "cpu",
         random_state: Any = None,
-        n_restarts: int = 1,
+        n_restarts: int | None = None,
         anchor: Literal["random", "promise"] | None = None,
         own_statistics: bool = True,
         consolidate: bool | str = DEPRECATED,

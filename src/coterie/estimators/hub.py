@@ -128,7 +128,7 @@ def _page(estimator: str, card: Card) -> str:
     return (
         f"---\nlibrary_name: coterie\ntags: [clustering, {card.system}]\n---\n\n"
         f"# A model of coterie: {card.system}\n\n"
-        f"Trained on: {card.trained_on or 'not said'}. Reads {card.traits.columns} columns,"
+        f"Trained on: {card.trained_on or 'not said'}. Reads {card.traits.reads},"
         f" frame: {card.traits.frame}.\n\n"
         "```python\nimport coterie\n\n"
         f'model = coterie.{estimator}.from_pretrained("owner/name").fit(X)\n```\n'

@@ -15,7 +15,8 @@ class Traits:
     where it is unknown; k_max: the most clusters in a training set, None where nothing bounds them;
     frame: how a table becomes the network's input, "plain" for columns as they are, "standard" for
     standardised columns on their principal axes, fitted to every set anew; least_members: the
-    fewest points of a cluster in training, by which smaller ones are known to be no clusters.
+    fewest points of a cluster in training, by which smaller ones are known to be no clusters;
+    restarts: how often a system that draws at random is best run, by default.
     """
 
     item_shape: tuple[int, ...]
@@ -24,6 +25,7 @@ class Traits:
     k_max: int | None = None
     frame: FrameKind = "plain"
     least_members: int = 1
+    restarts: int = 1
 
     def __post_init__(self) -> None:
         if self.frame not in FRAMES:
@@ -33,6 +35,13 @@ class Traits:
     def reads_images(self) -> bool:
         """Whether an item is an image (C, H, W)."""
         return len(self.item_shape) == 3
+
+    @property
+    def reads(self) -> str:
+        """What an item is, in words."""
+        if self.reads_images:
+            return f"images of {' x '.join(map(str, self.item_shape))}"
+        return f"{self.columns} columns"
 
     @property
     def columns(self) -> int:

@@ -16,7 +16,7 @@ HELD_OUT_ALPHABETS = (
 )
 
 # Strokes are not thickened: in 28 pixels that closes the loops of small letters.
-DRAWINGS = DigitViews(rotation=12, shear=0.15, scale=0.12, shift=0.06, warp=0.03, thick=0.0)
+DRAWINGS = DigitViews(rotation=15, shear=0.2, scale=0.15, shift=0.08, warp=0.04, thick=0.0)
 
 DAC_OMNIGLOT = Recipe(
     name="dac-omniglot",
@@ -37,12 +37,12 @@ DAC_OMNIGLOT = Recipe(
         "refinements": 2,
         "encode_once": True,
         "questions": 16,
-        "anchor": "promise",
-        "proposals": 16,
+        "anchor": "random",
+        "restarts": 8,
         "neighbour_weight": 0.5,
         "mix_columns": True,
         "k_max": 48,
-        "least_members": 5,
+        "least_members": 7,
     },
     prior=ImageEpisodes(
         "omniglot-background",
@@ -52,7 +52,7 @@ DAC_OMNIGLOT = Recipe(
         images_per_class=20,
         hidden=0.3,
         one_group=0.5,
-        symmetries=4,
+        symmetries=8,
         views=DRAWINGS,
     ),
     training=TrainingConfig(
@@ -61,13 +61,13 @@ DAC_OMNIGLOT = Recipe(
         learning_rate=1e-3,
         warmup=300,
         betas=(0.9, 0.98),
-        weight_decay=0.02,
+        weight_decay=0.05,
         precision="bf16-mixed",
         compile=True,
         capture=True,
     ),
-    trained_on="drawings of the 964 characters of Omniglot's 30 background alphabets, each in four"
-    " quarter turns; sets of 8 to 48 characters, up to 20 drawings each",
+    trained_on="drawings of the 964 characters of Omniglot's 30 background alphabets, as they"
+    " are, turned and mirrored; sets of 8 to 48 characters, up to 20 drawings each",
 )
 
 # The same without five alphabets, on which settings of inference are chosen.

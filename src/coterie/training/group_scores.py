@@ -40,7 +40,7 @@ def score_groups(
     *,
     own_statistics: bool,
     ending: EndingName = "auto",
-    n_restarts: int = 1,
+    n_restarts: int | None = None,
     seed: int = 0,
 ) -> list[GroupScore]:
     """Cluster each group of a pool, whose number of classes is not told.
@@ -49,8 +49,11 @@ def score_groups(
     that training has left.
     """
     device = next(system.parameters()).device
+    traits = system.traits
     config = InferenceConfig(
-        ending=choose_ending(ending, system.traits), n_restarts=n_restarts, device=str(device)
+        ending=choose_ending(ending, traits),
+        n_restarts=n_restarts or traits.restarts,
+        device=str(device),
     )
     scores = []
     for name in pool.group_names:

@@ -14,6 +14,7 @@ from coterie.weights.format import Card, WeightsError, load_card, load_system, l
 
 FOLDER = Path(__file__).parent
 SUFFIX = ".safetensors"
+STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Model:
     @property
     def reads_tables(self) -> bool:
         """Whether it clusters the rows of a table; others cluster images."""
-        return len(self.card.traits.item_shape) == 1
+        return not self.card.traits.reads_images
 
 
 def models() -> list[Model]:
@@ -45,8 +46,9 @@ def _shipped() -> list[Path]:
 
 
 def n_parameters(path: Path) -> int:
-    """How many weights a file holds."""
-    return sum(tensor.numel() for tensor in load_tensors(path)[0].values())
+    """How many weights a file holds, statistics of batch normalisation not counted."""
+    tensors = load_tensors(path)[0]
+    return sum(each.numel() for name, each in tensors.items() if not name.endswith(STATISTICS))
 
 
 def find(weights: str | Path) -> Path:

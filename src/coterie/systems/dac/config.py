@@ -31,6 +31,7 @@ BOUNDS = {
     "convolutions": COUNT,
     "neighbour_weight": Bounds(0, 1e6),
     "least_members": COUNT,
+    "restarts": Bounds(1, 1024),
 }
 
 
@@ -50,7 +51,9 @@ class DACConfig:
 
     Of anchored filtering: anchor: which remaining point a step starts from, drawn uniformly or the
     one whose cluster the network promises to find best; proposals: how many anchors a step
-    compares, of which the surest wins; questions: how many anchors each training set has.
+    compares, of which the surest wins; restarts: how often a set is best clustered from other
+    random anchors, of which the most probable run counts; questions: how many anchors each training
+    set has.
     Beyond eq. 8: read_width: the width of what follows the anchor, 0 for `width`; comparison:
     whether points and anchor are also multiplied and compared by the cosine of their vectors;
     refinements: how often the anchor is replaced by the mean of the points that it claimed;
@@ -90,6 +93,7 @@ class DACConfig:
     neighbour_weight: float = 0.0
     mix_columns: bool = False
     least_members: int = 1
+    restarts: int = 1
 
     def __post_init__(self) -> None:
         for name in ("image", "convolutions"):  # JSON cards hold lists
@@ -124,4 +128,5 @@ class DACConfig:
             scale,
             self.k_max,
             least_members=self.least_members,
+            restarts=self.restarts,
         )
