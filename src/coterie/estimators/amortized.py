@@ -2,7 +2,7 @@
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -20,9 +20,9 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
 from coterie.estimators.answers import Answers
+from coterie.estimators.checks import checked_weights
 from coterie.estimators.deprecation import DEPRECATED, ending_of
 from coterie.estimators.fitted import Fitted
 from coterie.estimators.found import Found, projected, renumbered, strange_remarks
@@ -309,9 +309,7 @@ class AmortizedClusterer(
     ) -> Sample:
         """The context: by weights where there are any, otherwise by value and seed."""
         if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, table, dtype=np.float64, ensure_non_negative=True
-            )
+            weights = checked_weights(sample_weight, table)
             return draw_weighted_context(weights, context_size, random_state)
         return Sample(draw_by_value(table, context_size, salt=self._salt())[0])
 
@@ -357,9 +355,9 @@ class AmortizedClusterer(
 def _n_rows(X: Any) -> int:
     """The number of rows of what may not be a table yet; zero where it has none."""
     shape = getattr(X, "shape", None)
-    if shape is not None:
+    if isinstance(shape, tuple):
         return int(shape[0]) if len(shape) == 2 else 0
-    return len(X) if hasattr(X, "__len__") else 0
+    return len(X) if isinstance(X, Sized) else 0
 
 
 def _is_equal_everywhere(sample_weight: ArrayLike | None, n_rows: int) -> bool:

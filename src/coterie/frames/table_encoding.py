@@ -207,5 +207,6 @@ def _typical_deviation(columns: Sequence[NDArray[np.float64]]) -> float:
     """The root of the mean variance of numeric columns; one if all are constant."""
     seen = [values[np.isfinite(values)] for values in columns]
     # Sorted, so that the order of the rows does not change a bit.
-    variances = [np.sort(values).var() for values in seen if len(values)]
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers that are refused soon
+        variances = [np.sort(values).var() for values in seen if len(values)]
     return float(np.sqrt(np.mean(variances))) or 1.0 if variances else 1.0
