@@ -86,7 +86,20 @@ def _foreign(random: Generator) -> NDArray:
 
 def _objects(random: Generator) -> NDArray:
     table = points(random).astype(object)
-    odd = (None, "a", "", b"x", 10**400, Decimal("1.5"), Fraction(1, 3), True, [1], {}, 1j, "1e5")
+    odd: tuple[Any, ...] = (
+        None,
+        "a",
+        "",
+        b"x",
+        10**400,
+        Decimal("1.5"),
+        Fraction(1, 3),
+        True,
+        [1],
+        {},
+        1j,
+        "1e5",
+    )
     table[some(random, table)[0][0], 0] = odd[int(random.integers(len(odd)))]
     return table
 
@@ -146,7 +159,7 @@ def _tensor(random: Generator) -> Any:
 
 def _lists(random: Generator) -> Any:
     rows = points(random).tolist()
-    others = (
+    others: tuple[Any, ...] = (
         *(rows, tuple(map(tuple, rows)), [*rows, [1.0]], [*rows, []], [*rows, None], [], [[]]),
         *([["a", "b"], ["c", "d"]], [[True, False], [False, True]], range(5), iter(rows)),
         *([10**400], [[10**400, 1]], [[1 + 2j]], rows[0], [rows], {"a": 1}, None, "text", b"bytes"),

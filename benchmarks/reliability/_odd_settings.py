@@ -60,7 +60,7 @@ def sample_weight(random: Generator, n: int) -> NDArray | list[Any] | None:
         *(1e-310 * random.random(n), np.eye(1, n)[0], [None] * n, [], np.ones(n, complex)),
         *(10 ** random.uniform(-300, 300, size=n), random.integers(0, 2, size=n).astype(bool)),
     )
-    return _pick(random, weights)  # type: ignore[no-any-return]
+    return _pick(random, weights)
 
 
 def _pick(random: Generator, choices: tuple[Any, ...]) -> Any:

@@ -134,7 +134,7 @@ def _broken(model: AmortizedClusterer, n: int, weighted: bool) -> str:
     """The first broken promise about fitted labels, empty if there is none."""
     labels, k = model.labels_, model.n_clusters_
     bounds = Constraints.of(model.n_clusters, model.min_cluster_size, model.noise)
-    sizes = np.bincount(labels + 1, minlength=k + 1)[1:] if labels.dtype.kind == "i" else []
+    sizes = np.bincount(labels + 1, minlength=k + 1)[1:]
     probabilities = model.probabilities_
     promises = {
         "integers": labels.dtype.kind == "i",
