@@ -26,6 +26,7 @@ import coterie
 from bench.machine import describe_machine
 from bench.reliability import Reliability
 from bench.suite import SuiteSet
+from coterie.inference.judged import NARROW
 from coterie.metrics import rightly_clustered
 
 RESULTS = Path(__file__).parent / "results/honesty.json"
@@ -63,16 +64,11 @@ def mixtures(random: Generator, name: str) -> SuiteSet:
 
 
 def moons(random: Generator, name: str) -> SuiteSet:
-    """One to three pairs of moons, turned, stretched and more or less blurred."""
-    n, parts, labels = int(random.integers(80, 200)), [], []
-    for pair in range(int(random.choice((1, 1, 2, 3)))):
-        seed, blur = int(random.integers(2**31)), random.uniform(0.02, 0.25)
-        points, moon = make_moons(n, noise=blur, random_state=seed)
-        turn = np.linalg.qr(random.normal(size=(2, 2)))[0]
-        offset = np.array([4.0 * pair, random.normal()])
-        parts.append(points @ turn * random.uniform(0.7, 1.3) + offset)
-        labels.append(moon + 2 * pair)
-    return SuiteSet(name, "moons", np.concatenate(parts), np.concatenate(labels))
+    """A pair of moons, turned, and sharp or blurred until they touch."""
+    n, blur = int(random.integers(100, 501)), random.uniform(0.02, 0.2)
+    points, labels = make_moons(n, noise=blur, random_state=int(random.integers(2**31)))
+    turn = np.linalg.qr(random.normal(size=(2, 2)))[0]
+    return SuiteSet(name, "moons", points @ turn, labels)
 
 
 def draw(n_sets: int, seed: int) -> Iterator[SuiteSet]:
@@ -122,12 +118,14 @@ def report(judged: Sequence[Judged]) -> dict[str, Any]:
         "all": judged,
         "mixtures": [each for each in judged if each.kind == "mixtures"],
         "moons": [each for each in judged if each.kind == "moons"],
+        "up to 3 columns": [each for each in judged if each.columns <= NARROW],
+        "more columns": [each for each in judged if each.columns > NARROW],
         "k right": [each for each in judged if each.found == each.true],
         "k wrong": [each for each in judged if each.found != each.true],
     }
     return {
         "memberships": {name: calibration(part) for name, part in parts.items() if part},
-        "belief": {name: belief(parts[name]) for name in ("all", "mixtures", "moons")},
+        "belief": {name: belief(part) for name, part in parts.items() if part and "k " not in name},
     }
 
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import coterie
-from coterie.estimators import amortized as base
+from coterie.estimators import answers as base
 
 WEIGHTS = ["amcp-mog2d", "amcp-warped2d"]
 BOTH = pytest.mark.parametrize("weights", WEIGHTS)
