@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pages.before_after import before_after
 from pages.doubts import doubts
+from pages.honesty import honesty
 from pages.mixtures import ours, peers, printed
 from pages.reliability import reliability
 from pages.sets import calibration, families, prior, tables
@@ -21,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
     *(ROOT / "docs" / name for name in ("amcp.md", "tables.md", "train.md", "which.md")),
-    ROOT / "docs/reliability.md",
+    *(ROOT / "docs" / name for name in ("confidence.md", "reliability.md")),
     ROOT / "docs/recipes/embeddings.md",
     *sorted((ROOT / "src/coterie/weights").glob("*.md")),
 )
@@ -36,6 +37,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "calibration": calibration,
     "prior": prior,
     "doubts": doubts,
+    "honesty": honesty,
     "reliability": reliability,
     "before_after": before_after,
     "ablations": ablations,

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+# So that a process starts at once. A program has one server, so this is what all campaigns need.
+PRELOADED = (
+    *("coterie.training.trainer", "reliability.files", "reliability.inputs", "reliability.kills"),
+)
 HANG = 20  # seconds of the processor: those of the wall depend on what else runs
 PATIENCE = 200  # seconds of the wall, for code that no signal interrupts
 
@@ -66,7 +70,7 @@ def timed(attempt: Attempt, seed: int, number: int) -> Ending:
 def _start(attempt: Attempt, seed: int, first: int, end: int) -> tuple[Any, Any]:
     context: Any = multiprocessing.get_context(START)
     if START == "forkserver":
-        context.set_forkserver_preload([attempt.__module__])  # so that another starts at once
+        context.set_forkserver_preload([*PRELOADED])
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(attempt, seed, first, end, sending))
     process.start()

@@ -216,3 +216,12 @@ def test_what_was_tried_to_break(rendered):
     assert "| answers | 200: 8, 400: 2 |" in page
     page = rendered("<!-- results reliability:costs -->\n<!-- end -->")
     assert "takes 20.0 ms, of which the checksum of its tensors takes 5.0 ms (25%)" in page
+
+
+def test_what_the_model_says_of_mixtures_and_moons(rendered):
+    found = {"sets": 9, "confidence": 0.9, "right": 0.75, "ece": 0.15}
+    believed = {"sets": 9, "top_belief": 0.8, "top_right": 0.6}
+    keep("honesty", memberships={"all": found, "k wrong": found}, belief={"all": believed})
+    lines = rendered("<!-- results honesty -->\n<!-- end -->").splitlines()
+    assert lines[3] == "| all | 9 | 0.90 | 0.75 | 0.150 | 0.80 | 0.60 |"
+    assert lines[4] == "| k wrong | 9 | 0.90 | 0.75 | 0.150 |  |  |"

@@ -190,5 +190,7 @@ def test_a_refusal_of_weights_names_them(weights):
 @FRAMES
 def test_numbers_too_large_are_refused_without_a_warning_of_an_overflow(frame, recwarn):
     with pytest.raises(ValueError, match=r"contains 1e\+300: row 0, column 'a'"):
-        coterie.AMCP("amcp-mog2d").fit(frame({"a": [1e300, 2.0, 4.5], "b": [1.5, 2.5, 7.0]}))
+        coterie.AMCP("amcp-mog2d").fit(
+            frame({"a": [1e300, 2.0, 4.5, 3.0], "b": [1.5, 2.5, 7.0, 1.0], "c": [*"xyxy"]})
+        )
     assert not [each for each in recwarn if issubclass(each.category, RuntimeWarning)]
