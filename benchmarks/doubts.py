@@ -27,6 +27,7 @@ from coterie.frames.standard import fit_standard
 from coterie.inference.context import draw_context
 from coterie.ood.size import texture_warnings
 from coterie.weights.catalogue import open_model
+from fractals import FRACTALS, fractal
 
 RESULTS = Path(__file__).parent / "results/doubts.json"
 MODEL = "amcp-universal"
@@ -61,6 +62,11 @@ def _walk(rng: np.random.Generator) -> Table:
     return rng.normal(size=(ROWS, 3)).cumsum(0)
 
 
+def _fractal(rng: np.random.Generator) -> Table:
+    maps = list(FRACTALS.values())
+    return fractal(maps[int(rng.integers(len(maps)))], rng)
+
+
 STRANGE: dict[str, Draw] = {
     "uniform noise in 10 to 16 columns": lambda rng: rng.random((ROWS, rng.integers(10, 17))),
     "lattices": _lattice,
@@ -74,6 +80,7 @@ STRANGE: dict[str, Draw] = {
     "one Gaussian in 12 columns": lambda rng: rng.normal(size=(ROWS, 12)),
     "one Gaussian in 3 columns": lambda rng: rng.normal(size=(ROWS, 3)),
     "random walks in 3 columns": _walk,
+    "fractals in 2 and 3 columns": _fractal,
 }
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from pages.before_after import before_after
 from pages.doubts import doubts
+from pages.honesty import honesty
 from pages.mixtures import ours, peers, printed
 from pages.omniglot import omniglot
+from pages.reliability import reliability
 from pages.sets import calibration, families, prior, tables
 from pages.speed import alone, batched, growth
 from pages.studies import ablations, studies, validation
@@ -24,6 +26,7 @@ PAGES = (
         ROOT / "docs" / name
         for name in ("act_st.md", "amcp.md", "dac.md", "tables.md", "train.md", "which.md")
     ),
+    *(ROOT / "docs" / name for name in ("confidence.md", "reliability.md")),
     ROOT / "docs/recipes/embeddings.md",
     *sorted((ROOT / "src/coterie/weights").glob("*.md")),
 )
@@ -38,6 +41,8 @@ TABLES: dict[str, Callable[..., str]] = {
     "calibration": calibration,
     "prior": prior,
     "doubts": doubts,
+    "honesty": honesty,
+    "reliability": reliability,
     "before_after": before_after,
     "ablations": ablations,
     "alone": alone,

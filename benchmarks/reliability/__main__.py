@@ -1,4 +1,8 @@
-"""`python benchmarks/reliability NAME --attempts N`: run one campaign and print its row as JSON."""
+"""`python benchmarks/reliability NAME --attempts N`: run one campaign and print its row as JSON.
+
+With --keep the row also goes into benchmarks/results/reliability.json; `make figures` then updates
+the page that shows it.
+"""
 
 import argparse
 import importlib
@@ -16,10 +20,14 @@ def main() -> None:
     parser.add_argument("name", choices=names)
     parser.add_argument("--attempts", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", action="store_true", help="keep the row for the docs")
     given = parser.parse_args()
     sys.path[0] = str(HERE.parent)  # not this folder, whose requests.py is not the known package
     campaign = importlib.import_module(f"reliability.{given.name}").campaign
-    print(json.dumps(campaign(given.attempts, given.seed)))
+    row = campaign(given.attempts, given.seed)
+    print(json.dumps(row))
+    if given.keep:
+        importlib.import_module("reliability._kept").keep(given.name, row)
 
 
 if __name__ == "__main__":

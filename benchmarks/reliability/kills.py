@@ -18,8 +18,8 @@ from typing import Any
 from coterie.training.presets import preset
 from coterie.training.recipe import Recipe
 from coterie.weights.format import WeightsError, load_tensors
+from reliability._supervised import PRELOADED, START
 
-START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 PATIENCE = 120  # seconds that a training may take
 STEPS, EVERY = 12, 3
 MOMENTS = ("step", "half written", "before the rename", "after the rename", "time")
@@ -100,7 +100,7 @@ def _train(recipe: Recipe, folder: Path, kill: Kill | None) -> int:
     """Train or resume in a process of its own; its exit code, negative if it was killed."""
     context = multiprocessing.get_context(START)
     if START == "forkserver":
-        context.set_forkserver_preload(["coterie.training.trainer", __name__])
+        context.set_forkserver_preload([*PRELOADED])
     process = context.Process(target=_run, args=(recipe, folder, kill))  # type: ignore[attr-defined]
     process.start()
     process.join(kill.seconds if kill is not None and kill.moment == "time" else PATIENCE)

@@ -184,3 +184,44 @@ def test_what_the_model_says_of_its_limits(rendered):
     assert "| 9 sets |  |" in page
     assert "| nats against the true number, on average | 1.25 |" in page
     assert "| right where the belief is above 0.8 | 3 of 4 |" in page
+
+
+def test_what_was_tried_to_break(rendered):
+    told = {
+        "weights": {"refused": 7, "served": 3, "load_ms": 20.0, "checksum_ms": 5.0},
+        "files": {"labels": 4, "refused": 6, "slowest_cpu_seconds": 1.25},
+        "requests": {
+            "statuses": {"200": 8, "400": 2},
+            "seconds": 3.0,
+            "server_errors": 0,
+            "hangs": 0,
+            "tracebacks": 1,
+            "slowest_seconds": 0.5,
+            "memory_mb_after_first": 1000.0,
+            "memory_mb_at_end": 1010.0,
+        },
+    }
+    for name, row in told.items():
+        row |= {"attempts": 10, "seed": 0, "failures": ["one"] if name == "files" else []}
+    machine = {"cpu": "CPU", "cores": 2}
+    run = {"command": "python it", "date": "2026-01-03", "machine": machine}
+    kept = {name: {**run, "row": row} for name, row in told.items()}
+    (pages.results.RESULTS / "reliability.json").write_text(json.dumps(kept))
+    page = rendered("<!-- results reliability:attempts -->\n<!-- end -->")
+    assert "| damaged files | 10 | labels for 4, 6 refused; the slowest took 1.2 s | 1 |" in page
+    assert "| requests | 10 | 8 answered, the rest refused, left or closed; no 5xx" in page
+    assert "kills" not in page
+    assert "- damaged weights: `python it`; CPU, 2 cores, 2026-01-03." in page
+    page = rendered("<!-- results reliability:load -->\n<!-- end -->")
+    assert "| answers | 200: 8, 400: 2 |" in page
+    page = rendered("<!-- results reliability:costs -->\n<!-- end -->")
+    assert "takes 20.0 ms, of which the checksum of its tensors takes 5.0 ms (25%)" in page
+
+
+def test_what_the_model_says_of_mixtures_and_moons(rendered):
+    found = {"sets": 9, "confidence": 0.9, "right": 0.75, "ece": 0.15}
+    believed = {"sets": 9, "top_belief": 0.8, "top_right": 0.6}
+    keep("honesty", memberships={"all": found, "k wrong": found}, belief={"all": believed})
+    lines = rendered("<!-- results honesty -->\n<!-- end -->").splitlines()
+    assert lines[3] == "| all | 9 | 0.90 | 0.75 | 0.150 | 0.80 | 0.60 |"
+    assert lines[4] == "| k wrong | 9 | 0.90 | 0.75 | 0.150 |  |  |"

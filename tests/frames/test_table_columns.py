@@ -129,3 +129,20 @@ def test_cells_of_any_type_may_be_categories():
 def test_a_column_of_any_kind_may_be_called_categorical(values, levels):
     found = cells(as_categories(only(pd.DataFrame({"x": values}))))
     assert [level and level[:10] for level in found] == levels
+
+
+@FRAMES
+def test_lists_in_cells_are_categories(frame):
+    column = only(frame({"pair": [[1, 2], [3, 4], [1, 2]]}))
+    assert column.kind == "categories"
+    assert column.values.tolist() == [0, 1, 0]
+
+
+def test_arrays_in_cells_are_categories():
+    column = only(pd.DataFrame({"pair": [np.zeros(2), np.ones(2), np.zeros(2)]}))
+    assert column.kind == "categories"
+    assert column.values.tolist() == [0, 1, 0]
+
+
+def test_a_class_has_no_columns():
+    assert column_names(pd.DataFrame) is None

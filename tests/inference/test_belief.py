@@ -10,6 +10,7 @@ from coterie.inference.belief import (
     belief_by_repeats,
     k_probabilities,
     repeated_answers,
+    smear,
 )
 from coterie.inference.constraints import Constraints
 from coterie.inference.endings import choose_ending
@@ -101,3 +102,14 @@ def test_a_few_points_have_a_belief(n_points):
     belief = k_probabilities(FitRecord(network, outcome, config, 2))
     assert_is_belief(belief)
     assert len(belief) <= n_points + 1
+
+
+def test_a_network_that_always_answers_the_same_is_not_believed_blindly():
+    belief = smear([2] * 9, 32)
+    assert belief.argmax() == 2
+    assert 0.8 < belief[2] < 0.9
+    assert belief.sum() == pytest.approx(1)
+
+
+def test_answers_that_differ_are_believed_less():
+    assert smear([2] * 9, 32)[2] > 1.3 * smear([2] * 6 + [1, 3, 3], 32)[2]

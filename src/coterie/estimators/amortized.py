@@ -20,9 +20,9 @@ from sklearn.base import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
 
 from coterie.estimators.answers import Answers, count_rows
+from coterie.estimators.checks import checked_weights
 from coterie.estimators.deprecation import DEPRECATED, ending_of
 from coterie.estimators.fitted import Fitted
 from coterie.estimators.found import Found, projected, renumbered, strange_remarks
@@ -335,9 +335,7 @@ class AmortizedClusterer(
     ) -> Sample:
         """The context: by weights where there are any, otherwise by value and seed."""
         if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, table, dtype=np.float64, ensure_non_negative=True
-            )
+            weights = checked_weights(sample_weight, table)
             return draw_weighted_context(weights, context_size, random_state)
         return Sample(draw_by_value(table, context_size, salt=self._salt())[0])
 

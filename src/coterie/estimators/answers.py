@@ -1,7 +1,7 @@
 """What a fitted estimator answers: labels of further rows, and how far to believe them."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
@@ -228,6 +228,6 @@ def rows_and_draws(X: Any, n_samples: int) -> tuple[Any, int]:
 def count_rows(X: Any) -> int:
     """The number of rows of what may not be a table yet; zero where it has none."""
     shape = getattr(X, "shape", None)
-    if shape is not None:
+    if isinstance(shape, tuple):
         return int(shape[0]) if len(shape) >= 2 else 0
-    return len(X) if hasattr(X, "__len__") else 0
+    return len(X) if isinstance(X, Sized) else 0

@@ -3,7 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_sample_weight
 
 from coterie.frames.table_columns import read_columns
 
@@ -29,6 +31,55 @@ def refuse_odd_arrays(table: Any) -> None:
             f"X is an array of dates or times ({table.dtype}): turn it into numbers first, in the"
             " unit that matters"
         )
+    if isinstance(table, np.ndarray) and table.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: X is an array of {table.dtype}")
+
+
+def as_array(table: Any) -> Any:
+    """A tensor as an array, wherever it is and whatever it belongs to; all else as it is."""
+    if not isinstance(table, torch.Tensor):
+        return table
+    if table.layout != torch.strided:
+        raise TypeError("Sparse data not supported: X is a sparse tensor; use X.to_dense()")
+    plain = table.detach().cpu()
+    return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
+
+
+def place_without_number(table: Any) -> str:
+    """Where the first cell that is no number stands, as in ": row 3, column 0"; empty if unknown.
+
+    The table (n, d) has already been refused as a whole, so it does not matter that this is slow.
+    """
+    try:
+        cells = np.asarray(table, dtype=object)
+    except ValueError:  # rows of different lengths
+        return ""
+    if cells.ndim == 0 and not isinstance(table, np.ndarray):
+        return f": X is of type {type(table).__name__}"
+    if cells.ndim != 2:
+        return ""
+    for (row, column), cell in np.ndenumerate(cells):
+        try:
+            float(cell)
+        except (TypeError, ValueError, OverflowError):
+            return f": row {row}, column {column}"
+    return ""
+
+
+def checked_weights(sample_weight: ArrayLike, table: NDArray) -> NDArray[np.float64]:
+    """The weights (n,) of the rows of a table: finite, none negative."""
+    if np.iscomplexobj(sample_weight):
+        raise ValueError("Complex data not supported: sample_weight is complex")
+    try:
+        weights: NDArray[np.float64] = _check_sample_weight(
+            sample_weight, table, dtype=np.float64, ensure_non_negative=True
+        )
+    except (ValueError, TypeError) as error:
+        if "sample_weight" in str(error):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"sample_weight: {error}") from None
+    return weights
 
 
 # Squares of values up to this, summed over the rows of any table, stay finite in float32.

@@ -9,7 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.data.image_rows import image_rows
-from coterie.estimators.checks import refuse_bad_values, refuse_odd_arrays, refuse_text
+from coterie.estimators.checks import (
+    as_array,
+    place_without_number,
+    refuse_bad_values,
+    refuse_odd_arrays,
+    refuse_text,
+)
 from coterie.frames.encoded_table import Encoded, EncodedTable, TableEncoding
 from coterie.frames.table_columns import TOO_LARGE, column_names, with_distinct_names
 from coterie.frames.table_encoding import ColumnChoice, fit_encoding
@@ -36,6 +42,7 @@ class TableReader:
         """The numbers of X (n, d), or of a data frame whose columns become d of numbers."""
         if isinstance(X, EncodedTable):
             return self._check_encoded(X, reset=reset)
+        X = as_array(X)
         refuse_odd_arrays(X)
         if reset:
             self._encoding = None
@@ -54,12 +61,7 @@ class TableReader:
             refuse_text(X)
         elif reset and self._column_choice() != ColumnChoice():
             raise ValueError("columns, exclude and categorical name columns of a data frame")
-        try:
-            table = validate_data(
-                self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
-            )
-        except OverflowError:
-            raise ValueError(f"X has {TOO_LARGE}") from None
+        table = self._numbers(X, reset=reset)
         if self._encoding is not None:
             if not self._encoding.takes_arrays:
                 raise ValueError(
@@ -82,6 +84,21 @@ class TableReader:
         if reset:
             self.n_features_in_ = rows.shape[1]
         return Encoded(rows, notes)
+
+    def _numbers(self, X: Any, *, reset: bool) -> NDArray:
+        """An array (n, d) of floating-point numbers; what is none is refused by its place."""
+        try:
+            return validate_data(
+                self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+            )
+        except OverflowError:
+            raise ValueError(f"X has {TOO_LARGE}{place_without_number(X)}") from None
+        except (ValueError, TypeError) as error:
+            place = place_without_number(X)
+            if not place:
+                raise
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{error}{place}") from None
 
     def _check_frame(self, X: Any, *, reset: bool) -> Encoded:
         validate_data(self, X, reset=reset, skip_check_array=True)

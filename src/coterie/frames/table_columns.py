@@ -40,7 +40,8 @@ def column_names(table: Any) -> list[str] | None:
     names = getattr(table, "column_names", None)
     if names is None:
         names = getattr(table, "columns", None)
-    if names is None or len(getattr(table, "shape", ())) != 2:
+    shape = getattr(table, "shape", None)
+    if names is None or not isinstance(shape, tuple) or len(shape) != 2:
         return None
     return [str(name) for name in names]
 
@@ -111,7 +112,7 @@ def coded(name: str, cells: Iterable[Any]) -> FrameColumn:
 
 def category_of(cell: Any) -> str | None:
     """A cell as a category, None if missing."""
-    if cell is None or cell != cell:
+    if _is_gap(cell):
         return None
     if isinstance(cell, str):
         text = cell.strip()
@@ -131,6 +132,8 @@ def _read(name: str, column: Any) -> FrameColumn:
     if declared.startswith(DECLARED):
         return coded(name, _objects(column))
     values = np.asarray(column)
+    if values.ndim != 1:  # a list in each cell
+        return coded(name, _objects(column))
     if values.dtype == np.float32:  # not converted, to save memory
         return FrameColumn(name, "numbers", values)
     if values.dtype.kind in "iuf":
@@ -179,4 +182,4 @@ def _kind_of_objects(objects: NDArray[np.object_]) -> Kind:
 
 
 def _is_gap(cell: Any) -> bool:
-    return cell is None or bool(cell != cell)
+    return cell is None or (not isinstance(cell, np.ndarray) and bool(cell != cell))

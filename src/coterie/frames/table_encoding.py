@@ -204,8 +204,10 @@ def _indicators(column: FrameColumn, unit: float) -> Indicators:
 
 
 def _typical_deviation(columns: Sequence[NDArray[np.float64]]) -> float:
-    """The root of the mean variance of numeric columns; one if all are constant."""
+    """The root of the mean variance of numeric columns; one if all are constant or too large."""
     seen = [values[np.isfinite(values)] for values in columns]
     # Sorted, so that the order of the rows does not change a bit.
-    variances = [np.sort(values).var() for values in seen if len(values)]
-    return float(np.sqrt(np.mean(variances))) or 1.0 if variances else 1.0
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers that are refused soon
+        variances = [np.sort(values).var() for values in seen if len(values)]
+    deviation = float(np.sqrt(np.mean(variances))) if variances else 0.0
+    return deviation if 0 < deviation < np.inf else 1.0

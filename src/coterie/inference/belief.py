@@ -35,8 +35,11 @@ KEPT = 0.8  # of the points, in each repeat
 # nearly: a little wider, for there are other sets.
 LEAST_WIDTH = 0.05  # so far off are answers that are always the same
 SPREAD_WIDTH = 0.5  # for each deviation of the answers
-# Of the sets: so many are so far from what the network takes them for, whatever it answers.
-MISTAKEN = 0.1
+# Of the sets: so many are so far from what the network takes them for, whatever it answers. Twice
+# what is best on sets like those of training: there the most probable number is then right as often
+# as it says, and on mixtures and moons, which are stranger, it says less too much
+# (`benchmarks/honesty.py`).
+MISTAKEN = 0.2
 MISTAKEN_WIDTH = 0.5
 FARTHEST = 2  # times the largest answer: nobody believes in more, unless training had more
 

@@ -13,6 +13,8 @@ from coterie.judge.arms import Labels, numbered
 
 NEIGHBOURS = 10
 MOST = 16  # clusters: each takes an eigenvector
+# Ordinary tables need a few restarts. Where nearly all rows are the same, there is no end to them.
+RESTARTS = 100
 
 
 def spectral_cuts(points: NDArray, ks: Sequence[int]) -> list[Labels]:
@@ -46,7 +48,9 @@ def _embedding(points: NDArray, n_vectors: int) -> NDArray[np.float64]:
     start = np.random.default_rng(0).normal(size=n_rows)
     # Shifted and inverted: a graph in pieces has zero as an eigenvalue several times, and plain
     # iteration finds it once.
-    _, vectors = eigsh(laplacian.tocsc(), k=n_vectors, sigma=-1e-2, which="LM", v0=start)
+    _, vectors = eigsh(
+        laplacian.tocsc(), k=n_vectors, sigma=-1e-2, which="LM", v0=start, maxiter=RESTARTS
+    )
     return np.asarray(vectors)
 
 

@@ -1,0 +1,28 @@
+"""A short campaign; `python benchmarks/reliability files --attempts 1000` is the long one."""
+
+import pytest
+
+from reliability._as_file import run_command
+from reliability.files import attempt, campaign
+
+
+def test_damaged_files_are_read_or_refused_in_one_line():
+    row = campaign(60, seed=1)
+    assert row["failures"] == []
+    assert row["labels"] + row["refused"] == 60
+    assert row["labels"] >= 5
+    assert row["refused"] >= 20
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_seed_gives_the_same_attempt(number):
+    assert attempt(5, number) == attempt(5, number)
+
+
+def test_a_file_left_behind_is_seen(tmp_path, monkeypatch):
+    path = tmp_path / "table.csv"
+    path.write_text("x,y\n1,2\n3,5\n4,4\n")
+    assert run_command(path, "cluster", str(path), "--weights", "amcp-mog2d") == "labels"
+    (tmp_path / "labelled.csv").unlink()
+    more = ("--plot", str(tmp_path / "steps.png"))
+    assert "steps.png" in run_command(path, "cluster", str(path), "--weights", "amcp-mog2d", *more)
