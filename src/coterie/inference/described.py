@@ -25,7 +25,7 @@ from coterie.mixtures.search import MOST_CLUSTERS, MixtureFit, fit_mixture
 MOST_COLUMNS = 64
 MOST_ROWS = 2_000
 FEWEST_ROWS = 100  # fewer tell too little of the shape of clusters
-ROWS_PER_COLUMN = 5  # of each cluster: with fewer its covariance says nothing
+ROWS_PER_COLUMN = 8  # of each cluster: with fewer its covariance says nothing
 
 
 class _Widened(NamedTuple):
@@ -77,8 +77,8 @@ def described_by(
         return None
     start = labels[rows]
     n_found = len(np.unique(start[start >= 0]))
-    # Where the clusters are Gaussians, the network finds at least a third of them.
-    most = min(3 * n_found + 2, max(MOST_CLUSTERS, n_found + n_found // 4))
+    # Where the clusters are Gaussians, the network finds about half of them or more.
+    most = min(2 * n_found + 2, max(MOST_CLUSTERS, n_found + n_found // 4))
     most = min(most, len(rows) // (ROWS_PER_COLUMN * width))
     if constraints.at_most is not None:
         most = min(most, constraints.at_most)

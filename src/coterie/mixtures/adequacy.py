@@ -1,15 +1,17 @@
 """Whether a mixture of Gaussians describes a set, and its components are clusters.
 
 Many Gaussians can approximate any shape. They are taken for the clusters of a set only if points
-drawn from the mixture cannot be told from those of the set (a two-sample test by nearest
-neighbours: Schilling 1986), and if every component holds points that hardly any other claims: those
-that approximate a ring or heavy tails overlap.
+drawn from the mixture cannot be told from those of the set, by their nearest neighbours (Schilling
+1986) and by their distances from the centres (Kolmogorov and Smirnov), and if every component holds
+points that hardly any other claims: those that approximate a ring or heavy tails overlap.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import ks_2samp
 from sklearn.neighbors import NearestNeighbors
 
 from coterie.metrics import ari
@@ -21,6 +23,8 @@ TESTED_POINTS = 1_500
 # The share of a point's neighbours that come from its own sample is one half where the samples are
 # alike. Too small a share: the mixture follows single points.
 ALIKE = (0.45, 0.515)
+# Of the distances, times the root of the number of points: the limit for one draw in thirty.
+FARTHEST_APART = 1.4
 LEAST_OWN = 0.88  # the mean probability with which the points of a component belong to it
 N_DRAWS = 4
 
@@ -30,11 +34,13 @@ class Adequacy:
     """How well a mixture describes a set.
 
     share_of_set, share_of_draws: of the neighbours of points of either sample, those from the same;
-    least_own: the least mean probability, over the components, of the points that fall to it.
+    apart: how far the distributions of distances from the own centre are apart; least_own: the
+    least mean probability, over the components, of the points that fall to it.
     """
 
     share_of_set: float
     share_of_draws: float
+    apart: float
     least_own: float
 
     @property
@@ -44,6 +50,7 @@ class Adequacy:
         return (
             low < self.share_of_set < high
             and self.share_of_draws < high
+            and self.apart < FARTHEST_APART
             and self.least_own >= LEAST_OWN
         )
 
@@ -52,9 +59,15 @@ def adequacy(points: Array, fit: MixtureFit, *, seed: int = 0) -> Adequacy:
     """Compare points (N, D) with draws from the mixture that was fitted to them."""
     generator = np.random.default_rng(seed)
     n_tested = min(len(points), TESTED_POINTS)
-    tested = points[generator.choice(len(points), n_tested, replace=False)]
-    of_set, of_draws = _shares(tested, draw(fit.mixture, n_tested, generator))
-    return Adequacy(of_set, of_draws, least_own(fit.responsibilities))
+    shares, drawn = [], []
+    for _ in range(N_DRAWS):
+        tested = points[generator.choice(len(points), n_tested, replace=False)]
+        drawn.append(draw(fit.mixture, n_tested, generator))
+        shares.append(_shares(tested, drawn[-1]))
+    of_set, of_draws = np.mean(shares, 0)
+    own, other = (_distances(each, fit.mixture) for each in (points, np.concatenate(drawn)))
+    apart = float(ks_2samp(own, other).statistic) * math.sqrt(len(points))
+    return Adequacy(float(of_set), float(of_draws), apart, least_own(fit.responsibilities))
 
 
 def least_own(responsibilities: Array) -> float:
@@ -82,6 +95,21 @@ def expected_ari(responsibilities: Array, *, seed: int = 0) -> float:
     drawn = (uniform > responsibilities.cumsum(1)[None, :, :-1]).sum(2)
     labels = responsibilities.argmax(1)
     return float(np.mean([ari(each, labels) for each in drawn]))
+
+
+def _distances(points: Array, mixture: FullMixture) -> Array:
+    """Squared distances of points (n, D) from the centre of their component, in its units: (n,)."""
+    whitening = np.linalg.inv(np.linalg.cholesky(mixture.covariance))
+    squares = np.stack(
+        [
+            np.square((points - mean) @ each.T).sum(1)
+            for mean, each in zip(mixture.mean, whitening, strict=True)
+        ]
+    )
+    log_det = np.log(np.diagonal(whitening, axis1=1, axis2=2)).sum(1)
+    joint = (mixture.log_weight + log_det)[:, None] - squares / 2
+    distances: Array = np.take_along_axis(squares, joint.argmax(0)[None], 0)[0]
+    return distances
 
 
 def _shares(one: NDArray, other: NDArray) -> tuple[float, float]:
