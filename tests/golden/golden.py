@@ -38,6 +38,7 @@ ENDINGS = {
     "amcp-universal": UNIVERSAL_ENDINGS | {"judged": {"ending": "judge"}},
     "amcp-universal-small": UNIVERSAL_ENDINGS,
     "amcp-universal-tables": UNIVERSAL_ENDINGS,
+    "ncp-mog2d": {"network": {}},
 }
 
 
@@ -107,7 +108,7 @@ def answer(name: str) -> Answer:
     """Fit the model of a case to its set."""
     model, ending, case = name.split("/")
     points, constraints, weights = sets()[case]
-    estimator = {"amcp": coterie.AMCP, "dac": coterie.DAC}[model.split("-")[0]]
+    estimator = {"amcp": coterie.AMCP, "dac": coterie.DAC, "ncp": coterie.NCP}[model.split("-")[0]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = estimator(model, random_state=0, **constraints, **ENDINGS[model][ending])
