@@ -24,7 +24,15 @@ PAGES = (
     ROOT / "README.md",
     *(
         ROOT / "docs" / name
-        for name in ("act_st.md", "amcp.md", "dac.md", "tables.md", "train.md", "which.md")
+        for name in (
+            "act_st.md",
+            "amcp.md",
+            "dac.md",
+            "ncp.md",
+            "tables.md",
+            "train.md",
+            "which.md",
+        )
     ),
     *(ROOT / "docs" / name for name in ("confidence.md", "reliability.md")),
     ROOT / "docs/recipes/embeddings.md",

@@ -42,6 +42,7 @@ ENDINGS = {
     "amcp-universal": UNIVERSAL_ENDINGS | {"judged": {"ending": "judge"}},
     "amcp-universal-small": UNIVERSAL_ENDINGS,
     "amcp-universal-tables": UNIVERSAL_ENDINGS,
+    "ncp-mog2d": {"network": {}},
 }
 
 
@@ -111,9 +112,10 @@ def answer(name: str) -> Answer:
     """Fit the model of a case to its set."""
     model, ending, case = name.split("/")
     points, constraints, weights = sets()[case]
-    estimator = {"act_st": coterie.ACTST, "amcp": coterie.AMCP, "dac": coterie.DAC}[
-        model.split("-")[0]
-    ]
+    systems = {
+        each.system: each for each in (coterie.ACTST, coterie.AMCP, coterie.DAC, coterie.NCP)
+    }
+    estimator = systems[model.split("-")[0]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fitted = estimator(model, random_state=0, **constraints, **ENDINGS[model][ending])

@@ -23,8 +23,11 @@ TESTED_POINTS = 1_500
 # The share of a point's neighbours that come from its own sample is one half where the samples are
 # alike. Too small a share: the mixture follows single points.
 ALIKE = (0.45, 0.515)
-# Of the distances, times the root of the number of points: the limit for one draw in thirty.
+# Of the distances, times the root of the number of points: the limit for one draw in thirty, and
+# what it grows by for each coordinate of a centre per point, because the mixture was fitted to the
+# same points.
 FARTHEST_APART = 1.4
+BY_FITTING = 0.5
 LEAST_OWN = 0.88  # the mean probability with which the points of a component belong to it
 N_DRAWS = 4
 
@@ -34,8 +37,9 @@ class Adequacy:
     """How well a mixture describes a set.
 
     share_of_set, share_of_draws: of the neighbours of points of either sample, those from the same;
-    apart: how far the distributions of distances from the own centre are apart; least_own: the
-    least mean probability, over the components, of the points that fall to it.
+    apart: how far the distributions of distances from the own centre are apart, relative to what
+    chance explains; least_own: the least mean probability, over the components, of the points that
+    fall to it.
     """
 
     share_of_set: float
@@ -50,7 +54,7 @@ class Adequacy:
         return (
             low < self.share_of_set < high
             and self.share_of_draws < high
-            and self.apart < FARTHEST_APART
+            and self.apart < 1
             and self.least_own >= LEAST_OWN
         )
 
@@ -67,7 +71,8 @@ def adequacy(points: Array, fit: MixtureFit, *, seed: int = 0) -> Adequacy:
     of_set, of_draws = np.mean(shares, 0)
     own, other = (_distances(each, fit.mixture) for each in (points, np.concatenate(drawn)))
     apart = float(ks_2samp(own, other).statistic) * math.sqrt(len(points))
-    return Adequacy(float(of_set), float(of_draws), apart, least_own(fit.responsibilities))
+    limit = FARTHEST_APART + BY_FITTING * fit.mixture.mean.size / math.sqrt(len(points))
+    return Adequacy(float(of_set), float(of_draws), apart / limit, least_own(fit.responsibilities))
 
 
 def least_own(responsibilities: Array) -> float:
