@@ -19,7 +19,7 @@ from pages.summary import summary, topics
 ROOT = Path(__file__).parent.parent
 PAGES = (
     ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("amcp.md", "tables.md", "train.md", "which.md")),
+    *(ROOT / "docs" / name for name in ("amcp.md", "dac.md", "tables.md", "train.md", "which.md")),
     ROOT / "docs/recipes/embeddings.md",
     *sorted((ROOT / "src/coterie/weights").glob("*.md")),
 )

@@ -35,6 +35,7 @@ ENDINGS = {
     "dac-mog2d": DAC_ENDINGS,
     # Without a density nothing is consolidated or re-estimated: the network has the last word.
     "amcp-warped2d": {"network": {}, "first-look": {"second_look": False}},
+    "dac-warped2d": {name: AMCP_ENDINGS[name] for name in ("consolidated", "reestimated", "network")},
     "amcp-universal": UNIVERSAL_ENDINGS | {"judged": {"ending": "judge"}},
     "amcp-universal-small": UNIVERSAL_ENDINGS,
     "amcp-universal-tables": UNIVERSAL_ENDINGS,

@@ -49,7 +49,7 @@ DAC_EMNIST = replace(
         binary=True,
         flat=True,
     ),
-    training=TrainingConfig(steps=20_000, sets_per_step=64, compile=True, capture=True),
+    training=TrainingConfig(steps=14_000, sets_per_step=64, compile=True, capture=True),
     trained_on="sets of up to 4 of 30 characters of EMNIST, 48 to 160 binary images of 28 x 28"
     " pixels (DAC, appendix E)",
 )

@@ -14,6 +14,7 @@ from coterie.weights.format import Card, WeightsError, load_card, load_system, l
 
 FOLDER = Path(__file__).parent
 SUFFIX = ".safetensors"
+BUFFERS = ("running_mean", "running_var", "num_batches_tracked", "mask", "order")
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,9 @@ def _shipped() -> list[Path]:
 
 
 def n_parameters(path: Path) -> int:
-    """How many weights a file holds."""
-    return sum(tensor.numel() for tensor in load_tensors(path)[0].values())
+    """How many weights a file holds; statistics and masks, which are not learnt, do not count."""
+    tensors = load_tensors(path)[0]
+    return sum(each.numel() for name, each in tensors.items() if not name.endswith(BUFFERS))
 
 
 def find(weights: str | Path) -> Path:
