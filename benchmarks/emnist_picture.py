@@ -1,4 +1,4 @@
-"""A set of EMNIST characters, cluster by cluster: members, non-members and images that it generates.
+"""A set of EMNIST characters by clusters: members, non-members, and images that each generates.
 
 As in Figures 6 and 7 of the DAC paper. `python benchmarks/emnist_picture.py WEIGHTS PICTURE` needs
 COTERIE_DATA.
@@ -17,7 +17,7 @@ SIDE, SHOWN = 28, 12
 ROWS = ("members", "non-members", "generated")
 
 
-def main(weights: str, target: str, seed: int = 4) -> None:
+def main(weights: str, target: str, seed: int = 0) -> None:
     """Cluster one set of seen characters and draw its steps."""
     prior = ImageEpisodes("emnist-seen-test", 400, 4, concentration=5, binary=True, flat=True)
     drawn = prior.sample(1, torch.Generator().manual_seed(seed))

@@ -72,7 +72,7 @@ def methods() -> dict[str, Method]:
 
 def _reads_points(traits: Traits) -> bool:
     """Whether a model reads points of the plane, unlike those that only read images."""
-    return not traits.reads_images and (traits.frame == "standard" or traits.columns <= 2)
+    return not (traits.reads_images or traits.reads_pixels)
 
 
 def _system(model: Model) -> Method:
