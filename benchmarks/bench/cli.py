@@ -132,6 +132,7 @@ def warped_published(
 @app.command(epilog="Example: python benchmarks emnist --sets 10")
 def emnist(
     sets: Sets = 50,
+    peer_sets: PeerSets = 0,
     seed: Seed = 0,
     weights: Weights = None,
     out: Out = RESULTS,
@@ -141,7 +142,7 @@ def emnist(
         from bench.emnist import SHIPPED, run_emnist
 
         names = _known(weights or SHIPPED)
-    _measure(lambda progress: run_emnist(sets, 0, seed, progress, weights=names), out)
+    _measure(lambda progress: run_emnist(sets, peer_sets, seed, progress, weights=names), out)
 
 
 @app.command(epilog="Example: python benchmarks speed --max-points 100000 --sets 10")

@@ -34,7 +34,7 @@ def ours(weights: Sequence[str | Path]) -> tuple[Method, ...]:
         name = str(each)
         own = has_own_likelihood(each)
         methods.append(amortized(name, clusterer(each, random_state=0), claims=own))
-        if own or has_density(each):
+        if has_density(each):
             raw = estimator(each, "network", random_state=0)
             methods.append(amortized(f"{name}, {CALLED['network']}", raw))
     return tuple(methods)

@@ -70,8 +70,8 @@ def digest_of_weights(weights: str | Path) -> str:
 
 
 def has_density(weights: str | Path) -> bool:
-    """Whether the clusters of some weights are Gaussians, and thus have several endings."""
-    return load_card(find(weights)).traits.density == "gaussian"
+    """Whether the clusters of some weights have a density that decides how many there are."""
+    return load_card(find(weights)).traits.density in ("gaussian", "maf")
 
 
 def has_own_likelihood(weights: str | Path) -> bool:

@@ -1,6 +1,7 @@
 """Contours of a density in the plane, each around a share of the points."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -27,4 +28,5 @@ def draw_contours(axes: Axes, points: Numbers, log_density: LogDensity) -> None:
     x, y = (np.linspace(*ends, STEPS) for ends in zip(low - room, high + room, strict=True))
     places = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
     heights = log_density(places).reshape(STEPS, STEPS)
-    axes.contour(x, y, heights, levels, colors=INK, linewidths=0.7, alpha=0.55, zorder=4)
+    style: dict[str, Any] = {"colors": INK, "linestyles": "solid", "linewidths": 0.7, "alpha": 0.55}
+    axes.contour(x, y, heights, levels, zorder=4, **style)

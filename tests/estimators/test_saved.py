@@ -25,7 +25,7 @@ SHIPPED = [model.name for model in TABLES]
 def allowed(traits):
     if traits.frame == "standard":
         return ("auto", "network", "judge")
-    if traits.density == "gaussian":
+    if traits.density in ("gaussian", "maf"):
         return tuple(ending for ending in ENDINGS if ending != "judge")
     return ("auto", "network")
 

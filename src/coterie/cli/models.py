@@ -54,12 +54,13 @@ def _rows() -> list[dict[str, Any]]:
         {
             "name": model.name,
             "system": model.card.system,
-            "columns": model.card.traits.columns if model.reads_tables else None,
-            "images": None if model.reads_tables else list(model.card.traits.item_shape),
+            "columns": None if traits.reads_images else traits.columns,
+            "images": list(traits.item_shape) if traits.reads_images else None,
             "parameters": n_parameters(model.path),
             "bytes": model.size,
             "trained_on": model.card.trained_on,
             "path": str(model.path),
         }
         for model in models()
+        for traits in [model.card.traits]
     ]

@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from coterie.estimators.answers import Answers, count_rows
-from coterie.estimators.checks import checked_weights
+from coterie.estimators.checks import checked_weights, refuse_no_pixels
 from coterie.estimators.deprecation import DEPRECATED, ending_of
 from coterie.estimators.fitted import Fitted
 from coterie.estimators.found import Found, projected, renumbered, strange_remarks
@@ -213,6 +213,7 @@ class AmortizedClusterer(
             frame: Frame = self._fit_images(network, table[representative], traits)
             columns = table.shape[1]
         else:
+            refuse_no_pixels(table, traits)
             frame = self._fit_frame(table[representative], traits)
             columns = min(table.shape[1], traits.columns)
         framed = FramedTable(table, frame)

@@ -86,7 +86,8 @@ def described_by(
         return None
     told = points[rows, :width].astype(np.float64)
     fit = fit_mixture(told, start, at_least=constraints.at_least, at_most=most)
-    return fit if adequacy(told, fit).holds else None
+    occupied = len(np.unique(fit.labels)) == fit.n_clusters
+    return fit if occupied and adequacy(told, fit).holds else None
 
 
 def described(ending: Ending) -> Ending:

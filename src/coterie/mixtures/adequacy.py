@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ks_2samp
+from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import NearestNeighbors
 
-from coterie.metrics import ari
 from coterie.mixtures.gaussians import Array, FullMixture
 from coterie.mixtures.search import MixtureFit
 
@@ -99,7 +99,7 @@ def expected_ari(responsibilities: Array, *, seed: int = 0) -> float:
     uniform = np.random.default_rng(seed).uniform(size=(N_DRAWS, len(responsibilities), 1))
     drawn = (uniform > responsibilities.cumsum(1)[None, :, :-1]).sum(2)
     labels = responsibilities.argmax(1)
-    return float(np.mean([ari(each, labels) for each in drawn]))
+    return float(np.mean([adjusted_rand_score(each, labels) for each in drawn]))
 
 
 def _distances(points: Array, mixture: FullMixture) -> Array:

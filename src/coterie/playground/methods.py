@@ -66,8 +66,8 @@ class Method:
 @cache
 def methods() -> dict[str, Method]:
     """All methods by name, the default first, then our other systems, then the peers."""
-    tables = filter(lambda model: model.reads_tables, models())
-    systems = sorted(map(_system, tables), key=lambda method: not method.is_default)
+    of_points = [model for model in models() if model.reads_tables]
+    systems = sorted(map(_system, of_points), key=lambda method: not method.is_default)
     others = [_peer(each.name, each.details) for each in peers(K_LIMIT)]
     return {method.name: method for method in (*systems, *others)}
 

@@ -14,7 +14,7 @@ from coterie.weights.format import Card, WeightsError, load_card, load_system, l
 
 FOLDER = Path(__file__).parent
 SUFFIX = ".safetensors"
-STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+BUFFERS = ("running_mean", "running_var", "num_batches_tracked", "mask", "order")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Model:
     @property
     def reads_tables(self) -> bool:
         """Whether it clusters the rows of a table; others cluster images."""
-        return not self.card.traits.reads_images
+        traits = self.card.traits
+        return not (traits.reads_images or traits.reads_pixels)
 
 
 def models() -> list[Model]:
@@ -46,9 +47,9 @@ def _shipped() -> list[Path]:
 
 
 def n_parameters(path: Path) -> int:
-    """How many weights a file holds, statistics of batch normalisation not counted."""
+    """How many weights a file holds; statistics and masks, which are not learnt, do not count."""
     tensors = load_tensors(path)[0]
-    return sum(each.numel() for name, each in tensors.items() if not name.endswith(STATISTICS))
+    return sum(each.numel() for name, each in tensors.items() if not name.endswith(BUFFERS))
 
 
 def find(weights: str | Path) -> Path:
