@@ -77,7 +77,7 @@ def test_the_seed_draws_the_anchors(weights, images):
 def test_own_statistics_change_how_an_image_is_seen(weights, images):
     own = coterie.DAC(weights).fit(images)
     trained = coterie.DAC(weights, own_statistics=False).fit(images)
-    few = coterie.DAC(weights).fit(images[:50])  # too few to have statistics
+    few = coterie.DAC(weights).fit(images[:10])  # too few to have statistics
     rows = (images[:3] / 255).reshape(3, -1)
     seen = [model.fitted_.frame(rows) for model in (own, trained, few)]
     assert np.abs(seen[0] - seen[1]).max() > 0.1

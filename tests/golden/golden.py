@@ -46,14 +46,22 @@ ENDINGS = {
     "amcp-universal-small": UNIVERSAL_ENDINGS,
     "amcp-universal-tables": UNIVERSAL_ENDINGS,
     "ncp-mog2d": {"network": {}},
+    # Of images, which have sets of their own.
+    "dac-omniglot": {
+        "reestimated": {},
+        "network": {"ending": "network"},
+        "promised": {"anchor": "promise", "n_restarts": 1},
+        "trained": {"own_statistics": False, "n_restarts": 2},
+    },
 }
+OF_IMAGES = ("dac-omniglot",)
 
 
 NOTHING: dict[str, Any] = {}
 
 
 class Case(NamedTuple):
-    """A set (n, d) and what is asked of its clusters."""
+    """A set (n, d), or of images (n, H, W), and what is asked of its clusters."""
 
     points: NDArray[np.float64]
     constraints: dict[str, Any] = NOTHING
@@ -101,20 +109,50 @@ def sets() -> dict[str, Case]:
     }
 
 
+def image_sets() -> dict[str, Case]:
+    """Sets of drawings of 28 x 28: characters of four strokes each, drawn anew with a little noise.
+
+    One has too few of them for statistics of their own.
+    """
+    draw = np.random.default_rng(6)
+    characters = draw.uniform(5, 23, size=(8, 4, 2, 2))  # strokes by their ends
+    along = np.linspace(0, 1, 40)[:, None]
+    grid = np.arange(28)
+
+    def drawing(character: NDArray[np.float64]) -> NDArray[np.float64]:
+        ends = character + draw.normal(0, 0.6, size=character.shape)
+        places = np.concatenate([(1 - along) * a + along * b for a, b in ends])  # (160, 2)
+        near = [np.exp(-((grid - place[:, None]) ** 2) / 0.8) for place in places.T]
+        return np.einsum("pr,pc->prc", *near).max(0)
+
+    drawings = np.stack([drawing(character) for character in characters for _ in range(16)])
+    drawings = draw.permutation(drawings)
+    return {
+        "drawings": Case(drawings),
+        "few": Case(drawings[:12]),
+        "constrained": Case(drawings, {"n_clusters": (3, 5), "min_cluster_size": 12}),
+    }
+
+
+def sets_of(model: str) -> dict[str, Case]:
+    """The sets that a model can read."""
+    return image_sets() if model in OF_IMAGES else sets()
+
+
 def names() -> list[str]:
     """Every case as model/ending/set."""
     return [
         f"{model}/{ending}/{case}"
         for model, endings in ENDINGS.items()
         for ending in endings
-        for case in sets()
+        for case in sets_of(model)
     ]
 
 
 def answer(name: str) -> Answer:
     """Fit the model of a case to its set."""
     model, ending, case = name.split("/")
-    points, constraints, weights = sets()[case]
+    points, constraints, weights = sets_of(model)[case]
     systems = {
         each.system: each for each in (coterie.ACTST, coterie.AMCP, coterie.DAC, coterie.NCP)
     }

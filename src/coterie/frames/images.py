@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 CHUNK = 256
-LEAST_IMAGES = 100  # fewer have no statistics worth using
+LEAST_IMAGES = 16  # fewer have no statistics worth using
 MOST_IMAGES = 4096  # on which statistics are computed, in one piece
 
 

@@ -85,7 +85,10 @@ def described_by(
     if most < max(1, constraints.at_least):
         return None
     told = points[rows, :width].astype(np.float64)
-    fit = fit_mixture(told, start, at_least=constraints.at_least, at_most=most)
+    try:
+        fit = fit_mixture(told, start, at_least=constraints.at_least, at_most=most)
+    except ValueError:  # equal rows: not so many components as are asked for
+        return None
     occupied = len(np.unique(fit.labels)) == fit.n_clusters
     return fit if occupied and adequacy(told, fit).holds else None
 

@@ -144,11 +144,11 @@ def directed(proposal: Proposal, context: Context, constraints: Constraints) -> 
     """Clusters of directions, for vectors of an encoder, whose length says nothing.
 
     Clusters of fewer points than any had in training are dissolved first: points that the network
-    has left behind, and each has then become an anchor of its own.
+    has left behind, each of which has then become an anchor of its own.
     """
     labels, n_clusters = proposal.partition()
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
-    least = min(proposal.system.traits.least_members, sizes.max())
+    least = min(proposal.system.traits.least_members, _half_a_large_one(sizes))
     number = np.where(sizes >= least, (sizes >= least).cumsum() - 1, -1)
     labels = np.where(labels >= 0, number[labels], -1)
     points = torch.from_numpy(context.points[context.seen])
@@ -158,6 +158,16 @@ def directed(proposal: Proposal, context: Context, constraints: Constraints) -> 
         int(number.max()) + 1,
     )
     return Ended(rule)
+
+
+def _half_a_large_one(sizes: NDArray[np.intp]) -> float:
+    """Half the size of a cluster that only one point in ten has a larger one than.
+
+    In sets of small clusters only smaller ones than this are known to be leftovers.
+    """
+    ordered = np.sort(sizes)
+    reached = ordered.cumsum()
+    return float(ordered[np.searchsorted(reached, 0.9 * reached[-1])]) / 2
 
 
 def consolidated(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:

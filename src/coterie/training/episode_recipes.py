@@ -42,7 +42,7 @@ DAC_OMNIGLOT = Recipe(
         "neighbour_weight": 0.5,
         "mix_columns": True,
         "k_max": 48,
-        "least_members": 7,
+        "least_members": 10,
     },
     prior=ImageEpisodes(
         "omniglot-background",

@@ -47,12 +47,22 @@ def read_card(entry: Any) -> Card:
         raise ValueError(f"no {' and no '.join(missing)}")
     card = replace(
         Card(**entry),
+        settings=_with_tuples(entry["settings"]),
         traits=_traits(entry["traits"]),
         sizes=_numbers("sizes", entry.get("sizes"), Span),
         texture=_numbers("texture", entry.get("texture"), Texture),
     )
     _check(card)
     return card
+
+
+def _with_tuples(settings: Any) -> Any:
+    """Settings as a configuration holds them: lists, which JSON has for tuples, are tuples."""
+    if not isinstance(settings, dict):
+        return settings
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
+    }
 
 
 def check_settings_of(card: Card) -> None:
