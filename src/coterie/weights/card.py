@@ -47,6 +47,7 @@ def read_card(entry: Any) -> Card:
         raise ValueError(f"no {' and no '.join(missing)}")
     card = replace(
         Card(**entry),
+        settings=_settings(entry["settings"]),
         traits=_traits(entry["traits"]),
         sizes=_numbers("sizes", entry.get("sizes"), Span),
         texture=_numbers("texture", entry.get("texture"), Texture),
@@ -64,6 +65,13 @@ def check_settings_of(card: Card) -> None:
         said, true = getattr(card.traits, name), getattr(built, name)
         if said != true:
             raise ValueError(f"the traits have {name}={said!r}, the settings {true!r}")
+
+
+def _settings(entry: Any) -> Any:
+    """Settings with tuples, of which JSON has made lists; anything else is refused later."""
+    if not isinstance(entry, dict):
+        return entry
+    return {name: tuple(each) if isinstance(each, list) else each for name, each in entry.items()}
 
 
 def _traits(entry: Any) -> Traits:
