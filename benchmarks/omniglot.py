@@ -11,6 +11,8 @@ of choosing anchors. With --held-out it is the background alphabets that the net
 
 import argparse
 import json
+import shlex
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -152,7 +154,7 @@ def main() -> None:
     name = "omniglot_held_out.json" if arguments.held_out else "omniglot.json"
     target = arguments.out or RESULTS / name
     kept = {
-        "command": "python benchmarks/omniglot.py" + " --held-out" * arguments.held_out,
+        "command": shlex.join(["python", "benchmarks/omniglot.py", *sys.argv[1:]]),
         "weights": Path(arguments.weights).stem,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": {**describe_machine(), "others_cpu_share": stopwatch.others_share()},

@@ -101,6 +101,14 @@ def test_other_sizes_are_scaled_with_a_warning(weights, images):
         assert (model.predict(large) == model.labels_).all()
 
 
+def test_dark_ink_is_inverted_with_a_warning_and_so_are_later_images(weights, images):
+    model = coterie.DAC(weights).fit(images)
+    with pytest.warns(UserWarning, match="most pixels are bright: the images are inverted"):
+        negative = coterie.DAC(weights).fit(255 - images)
+    assert (negative.labels_ == model.labels_).all()
+    assert (negative.predict(255 - images[:3]) == model.labels_[:3]).all()
+
+
 def test_what_the_network_cannot_read_is_refused(weights, images):
     with pytest.raises(ValueError, match="read images of 1 channel, X has 3"):
         coterie.DAC(weights).fit(np.zeros((20, 3, 12, 12)))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import coterie
 from coterie.estimators.registry import clusterer
 from coterie.inference.endings import ENDINGS
+from coterie.weights.catalogue import open_card
 from coterie.weights.checksum import header_checksum
 from coterie.weights.format import WeightsError
 
@@ -53,7 +54,10 @@ def later():
 def test_every_shipped_model_and_ending_comes_back_to_the_last_bit(
     weights, ending, blobs, later, tmp_path
 ):
-    model = clusterer(weights, ending=ending).fit(blobs.points)
+    points = blobs.points
+    if open_card(weights).traits.reads_images:
+        points, later = (np.kron(each, np.ones(392)) / 150 + 0.5 for each in (points, later))
+    model = clusterer(weights, ending=ending).fit(points)
     assert_same(model, coterie.load(model.save(tmp_path / "m.coterie")), later)
 
 

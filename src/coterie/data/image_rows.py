@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch.nn.functional import interpolate, max_pool2d
 
 INK = 1.6  # restores the contrast of thin strokes that a smaller image averages away
-BRIGHT = 0.5  # of the pixels: a page on which most are bright is dark ink on white paper
+BRIGHT = 0.5  # a page that is brighter on average is dark ink on white paper
 CHUNK = 2000
 
 
@@ -23,8 +23,7 @@ def image_rows(X: Any, image: tuple[int, ...]) -> ImageRows:
     """Images for a network that reads the shape image = (C, H, W).
 
     X may be (n, H, W) for one channel, (n, C, H, W), (n, H, W, C), or rows (n, C H W); integers
-    of 0 to 255, booleans, or numbers of 0 to 1. Other sizes are scaled; drawings are bright on
-    dark, others are inverted.
+    of 0 to 255, booleans, or numbers of 0 to 1. Other sizes are scaled.
     """
     array = _numbers(X)
     pixels, notes = _in_range(_as_images(array, image)), []
@@ -34,11 +33,6 @@ def image_rows(X: Any, image: tuple[int, ...]) -> ImageRows:
             f" {image[1]} x {image[2]}, which the network reads"
         )
         pixels = scaled(pixels, image[1], image[2])
-    if image[0] == 1 and len(pixels) and float((pixels > BRIGHT).mean()) > BRIGHT:
-        notes.append(
-            "most pixels are bright: the images are inverted, the network reads bright ink"
-        )
-        pixels = 1 - pixels
     return ImageRows(pixels.reshape(len(pixels), -1), tuple(notes))
 
 

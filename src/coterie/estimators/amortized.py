@@ -210,7 +210,9 @@ class AmortizedClusterer(
             sample = self._without_outliers(table, sample)
             representative = sample.rows
         if traits.reads_images:
-            frame: Frame = self._fit_images(network, table[representative], traits)
+            encoded = self._fit_images(network, table[representative], traits)
+            frame: Frame = encoded
+            notes = (*notes, *encoded.notes)
             columns = table.shape[1]
         else:
             refuse_no_pixels(table, traits)

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 CHUNK = 256
 LEAST_IMAGES = 16  # fewer have no statistics worth using
+BRIGHT = 0.5  # drawings that are brighter on average are dark ink on white paper
+INVERTED = "most pixels are bright: the images are inverted, the network reads bright ink"
 MOST_IMAGES = 4096  # on which statistics are computed, in one piece
 
 
@@ -17,11 +19,18 @@ class EncodedImages:
     """Rows of pixels (n, C H W) in [0, 1] as vectors (n, width).
 
     system: a network with an `item_encoder`, whose batch statistics may be those of the fitted
-    images; image: the shape (C, H, W) of one.
+    images; image: the shape (C, H, W) of one; inverted: whether the fitted images were dark ink on
+    bright paper, which the network reads the other way round.
     """
 
     system: Any
     image: tuple[int, ...]
+    inverted: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know."""
+        return (INVERTED,) if self.inverted else ()
 
     @property
     def width(self) -> int:
@@ -35,6 +44,7 @@ class EncodedImages:
         weight = next(encoder.parameters())
         # Chunks of one size: the last digits of a product depend on how many images share it.
         pixels = torch.from_numpy(np.ascontiguousarray(table, dtype=np.float32))
+        pixels = 1 - pixels if self.inverted else pixels
         vectors = [
             encoder(_filled(part, CHUNK).view(-1, *self.image).to(weight))[: len(part)]
             for part in pixels.split(CHUNK)
@@ -61,11 +71,13 @@ def fit_images(
     own_statistics: whether batch normalisation uses the statistics of these images, where there are
     enough of them, instead of those of training.
     """
+    inverted = image[0] == 1 and float(table.mean()) > BRIGHT
     if not own_statistics or len(table) < LEAST_IMAGES:
-        return EncodedImages(system, image)
+        return EncodedImages(system, image, inverted)
     pixels = torch.from_numpy(np.ascontiguousarray(table[:MOST_IMAGES], dtype=np.float32))
+    pixels = 1 - pixels if inverted else pixels
     weight = next(system.item_encoder.parameters())
-    return EncodedImages(system.adapted(pixels.view(-1, *image).to(weight)), image)
+    return EncodedImages(system.adapted(pixels.view(-1, *image).to(weight)), image, inverted)
 
 
 def _filled(pixels: torch.Tensor, size: int) -> torch.Tensor:

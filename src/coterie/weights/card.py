@@ -47,22 +47,13 @@ def read_card(entry: Any) -> Card:
         raise ValueError(f"no {' and no '.join(missing)}")
     card = replace(
         Card(**entry),
-        settings=_with_tuples(entry["settings"]),
+        settings=_settings(entry["settings"]),
         traits=_traits(entry["traits"]),
         sizes=_numbers("sizes", entry.get("sizes"), Span),
         texture=_numbers("texture", entry.get("texture"), Texture),
     )
     _check(card)
     return card
-
-
-def _with_tuples(settings: Any) -> Any:
-    """Settings as a configuration holds them: lists, which JSON has for tuples, are tuples."""
-    if not isinstance(settings, dict):
-        return settings
-    return {
-        name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
-    }
 
 
 def check_settings_of(card: Card) -> None:
@@ -74,6 +65,13 @@ def check_settings_of(card: Card) -> None:
         said, true = getattr(card.traits, name), getattr(built, name)
         if said != true:
             raise ValueError(f"the traits have {name}={said!r}, the settings {true!r}")
+
+
+def _settings(entry: Any) -> Any:
+    """Settings with tuples, of which JSON has made lists; anything else is refused later."""
+    if not isinstance(entry, dict):
+        return entry
+    return {name: tuple(each) if isinstance(each, list) else each for name, each in entry.items()}
 
 
 def _traits(entry: Any) -> Traits:
