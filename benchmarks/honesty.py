@@ -2,15 +2,15 @@
 
     python benchmarks/honesty.py [--sets 200] [--seed 0]
 
-prints and keeps the calibration of the memberships, also where the number of clusters is wrong, and
-the belief in that number against the truth.
+prints and keeps the calibration of the memberships, also where the number of clusters is wrong,
+what recalibrating them would bring, and the belief in that number against the truth.
 """
 
 import argparse
 import json
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
@@ -20,7 +20,9 @@ import numpy as np
 import torch
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
+from scipy.special import logit
 from sklearn.datasets import make_moons
+from sklearn.linear_model import LogisticRegression
 
 import coterie
 from bench.machine import describe_machine
@@ -35,7 +37,10 @@ MODEL = "amcp-universal"
 
 @dataclass(frozen=True)
 class Judged:
-    """A set, how sure the model was of its rows (n,) and which were right (n,), the belief in k."""
+    """A set, how sure the model was of its rows (n,) and which were right (n,), the belief in k.
+
+    agreement: with the truth, as the judge expects it.
+    """
 
     kind: str
     columns: int
@@ -44,6 +49,7 @@ class Judged:
     confidence: NDArray[np.float64]
     right: NDArray[np.bool_]
     belief: NDArray[np.float64]
+    agreement: float
 
     @property
     def top(self) -> int:
@@ -90,6 +96,7 @@ def judge(given: SuiteSet, model: coterie.AMCP) -> Judged:
         found.confidence,
         right,
         np.array(model.k_probabilities_),
+        model.expected_agreement_ or 0.0,
     )
 
 
@@ -98,6 +105,34 @@ def calibration(judged: Sequence[Judged]) -> dict[str, float]:
     together = Reliability.all_of([Reliability.of(each.confidence, each.right) for each in judged])
     means = {"confidence": together.mean_confidence, "right": together.share_right}
     return {"sets": len(judged), **means, "ece": together.calibration_error}
+
+
+def recalibrated(judged: Sequence[Judged], *told: str) -> list[Judged]:
+    """The sets with confidences by a logistic rule, found on the other half of the sets.
+
+    told: what the rule knows of a set beside the confidences: "belief" in the k found, the
+    expected "agreement".
+    """
+    features = [_features(each, told) for each in judged]
+    half = np.arange(len(judged)) // 2 % 2  # sets of both kinds are in both halves
+    rules = []
+    for other in (1, 0):
+        chosen = np.flatnonzero(half == other).tolist()
+        right = np.concatenate([judged[i].right for i in chosen])
+        rules.append(LogisticRegression().fit(np.concatenate([features[i] for i in chosen]), right))
+    return [
+        replace(each, confidence=rules[half[at]].predict_proba(features[at])[:, 1])
+        for at, each in enumerate(judged)
+    ]
+
+
+def _features(each: Judged, told: Sequence[str]) -> NDArray[np.float64]:
+    known = {
+        "belief": each.belief[each.found] if each.found < len(each.belief) else 0.0,
+        "agreement": each.agreement,
+    }
+    columns = [each.confidence, *(np.full(len(each.confidence), known[name]) for name in told)]
+    return logit(np.clip(np.column_stack(columns), 1e-4, 1 - 1e-4))
 
 
 def belief(judged: Sequence[Judged]) -> dict[str, float]:
@@ -123,7 +158,17 @@ def report(judged: Sequence[Judged]) -> dict[str, Any]:
         "k right": [each for each in judged if each.found == each.true],
         "k wrong": [each for each in judged if each.found != each.true],
     }
+    rules = {"alone": (), "with belief": ("belief",), "with agreement": ("agreement",)}
+    mended = {name: recalibrated(judged, *told) for name, told in rules.items()}
     return {
+        "recalibrated": {
+            name: {
+                "all": calibration(each)["ece"],
+                "k right": calibration([one for one in each if one.found == one.true])["ece"],
+                "k wrong": calibration([one for one in each if one.found != one.true])["ece"],
+            }
+            for name, each in mended.items()
+        },
         "memberships": {name: calibration(part) for name, part in parts.items() if part},
         "belief": {name: belief(part) for name, part in parts.items() if part and "k " not in name},
     }
@@ -145,7 +190,11 @@ def main() -> None:
         "machine": describe_machine(),
         **report(judged),
     }
-    print(json.dumps({name: found[name] for name in ("memberships", "belief")}, indent=1))
+    print(
+        json.dumps(
+            {name: found[name] for name in ("memberships", "recalibrated", "belief")}, indent=1
+        )
+    )
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 
 

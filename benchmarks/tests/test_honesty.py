@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 import coterie
-from honesty import Judged, belief, calibration, draw, judge, report
+from honesty import Judged, belief, calibration, draw, judge, recalibrated, report
 
 
 def judged(*, true, found, confidence, right, belief):
     rows = np.full(10, confidence), np.arange(10) < 10 * right
-    return Judged("moons", 2, true, found, *rows, np.array(belief))
+    return Judged("moons", 2, true, found, *rows, np.array(belief), 0.9 if right == 1 else 0.4)
 
 
 SURE = judged(true=2, found=2, confidence=0.9, right=1.0, belief=[0.0, 0.1, 0.9])
@@ -37,10 +37,17 @@ def test_a_number_beyond_the_belief_is_a_surprise():
 
 
 def test_sets_of_a_wrong_number_are_told_apart():
-    found = report([SURE, WRONG])
+    found = report([SURE, WRONG] * 2)
     assert found["memberships"]["k right"]["ece"] == pytest.approx(0.1)
     assert found["memberships"]["k wrong"]["ece"] == pytest.approx(0.4)
     assert "more columns" not in found["belief"]
+
+
+def test_a_rule_that_is_told_of_the_doubt_lowers_the_confidences_there():
+    alone, told = (recalibrated([SURE, WRONG] * 8, *names) for names in ((), ("agreement",)))
+    assert alone[0].confidence[0] == pytest.approx(alone[1].confidence[0])
+    assert told[1].confidence[0] < 0.6 < 0.9 < told[0].confidence[0]
+    assert report([SURE, WRONG] * 8)["recalibrated"]["with agreement"]["all"] < 0.1
 
 
 def test_a_model_is_judged():

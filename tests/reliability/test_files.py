@@ -7,11 +7,11 @@ from reliability.files import attempt, campaign
 
 
 def test_damaged_files_are_read_or_refused_in_one_line():
-    row = campaign(60, seed=1)
+    row = campaign(40, seed=1)
     assert row["failures"] == []
-    assert row["labels"] + row["refused"] == 60
-    assert row["labels"] >= 5
-    assert row["refused"] >= 20
+    assert row["labels"] + row["refused"] == 40
+    assert row["labels"] >= 4
+    assert row["refused"] >= 15
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -11,11 +11,11 @@ from reliability.inputs import campaign, judged
 
 
 def test_odd_inputs_end_in_labels_or_a_documented_exception():
-    row = campaign(150, seed=1)
+    row = campaign(100, seed=1)
     assert row["failures"] == []
-    assert row["labels"] + row["refused"] == 150
-    assert row["labels"] >= 30
-    assert len(row["kinds"]) >= 20
+    assert row["labels"] + row["refused"] == 100
+    assert row["labels"] >= 20
+    assert len(row["kinds"]) >= 18
 
 
 def test_an_accident_is_told_from_a_refusal():

@@ -204,7 +204,7 @@ def _indicators(column: FrameColumn, unit: float) -> Indicators:
 
 
 def _typical_deviation(columns: Sequence[NDArray[np.float64]]) -> float:
-    """The root of the mean variance of numeric columns; one if all are constant or too large."""
+    """The root of the mean variance of numeric columns; one if that is 0 or no float."""
     seen = [values[np.isfinite(values)] for values in columns]
     # Sorted, so that the order of the rows does not change a bit.
     with np.errstate(over="ignore", invalid="ignore"):  # of numbers that are refused soon
