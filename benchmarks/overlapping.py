@@ -1,12 +1,14 @@
 """Overlapping mixtures in 2 to 64 columns: our default and others beside the Bayes rule.
 
-    python benchmarks/overlapping.py [--sets 40]
+    python benchmarks/overlapping.py [--sets 40] [METHOD ...]
 
 The sets are drawn by `bench/overlapping.py`; k is unknown to every method but the last.
 """
 
 import argparse
 import json
+import shlex
+import sys
 import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -40,18 +42,20 @@ METHODS: dict[str, Callable[[NDArray, int], NDArray]] = {
 def main() -> None:
     """Score every method on every set, print the means and keep them."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("methods", nargs="*", choices=[*METHODS, []], help="all by default")
     parser.add_argument("--sets", type=int, default=40)
-    n_sets = parser.parse_args().sets
+    arguments = parser.parse_args()
+    n_sets, names = arguments.sets, arguments.methods or [*METHODS]
     warnings.simplefilter("ignore")
     sets = [draw_overlapping(np.random.default_rng(FIRST_SEED + n)) for n in range(n_sets)]
     bayes = [ari(each.labels, each.bayes) for each in sets]
     print(f"{'Bayes rule':28} {fmean(bayes):.3f}")
     rows = {}
-    for name, cluster in METHODS.items():
+    for name in names:
         scores, right = [], 0
         for each in sets:
             k = len(np.unique(each.labels))
-            labels = cluster(StandardScaler().fit_transform(each.points), k)
+            labels = METHODS[name](StandardScaler().fit_transform(each.points), k)
             scores.append(ari(each.labels, labels))
             right += len(np.unique(labels)) == k
         behind = [best - own for best, own in zip(bayes, scores, strict=True)]
@@ -68,7 +72,7 @@ def main() -> None:
             flush=True,
         )
     kept = {
-        "command": f"python benchmarks/overlapping.py --sets {n_sets}",
+        "command": shlex.join(["python", "benchmarks/overlapping.py", *sys.argv[1:]]),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": describe_machine(),
         "bayes": fmean(bayes),

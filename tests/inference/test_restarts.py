@@ -6,7 +6,7 @@ import torch
 from coterie.data.batch import SetBatch
 from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.inference.loop import find_clusters
-from coterie.inference.restarts import log_probabilities, most_probable
+from coterie.inference.restarts import best_run, log_probabilities
 from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.minimum_loss import DAC
 from coterie.systems.protocol import claimed_labels
@@ -22,7 +22,7 @@ def generator(seed=0):
 
 
 def test_a_single_run_is_the_loop(doubtful):
-    once = most_probable(fakes.PointByPoint(), doubtful, 1, generator())
+    once = best_run(fakes.PointByPoint(), doubtful, 1, generator())
     loop = find_clusters(fakes.PointByPoint(), doubtful, generator=generator())
     assert torch.equal(claimed_labels(once.commits), claimed_labels(loop.commits))
 
@@ -35,7 +35,7 @@ def test_the_most_probable_of_several_runs_is_kept(doubtful):
     )
     totals = log_probabilities(runs)
     assert len(set(totals.tolist())) > 1
-    best = most_probable(fakes.PointByPoint(), doubtful, 6, generator(2))
+    best = best_run(fakes.PointByPoint(), doubtful, 6, generator(2))
     assert float(log_probabilities(best)[0]) == pytest.approx(float(totals.max()))
     expected = claimed_labels(runs.commits)[int(totals.argmax())]
     assert torch.equal(claimed_labels(best.commits)[0], expected)
@@ -48,7 +48,7 @@ def test_densities_and_memories_are_of_the_run_that_is_kept():
     config = DACConfig(width=8, heads=2, slots=2, encoder_blocks=1, filtering="anchored")
     system = DAC(config).eval().requires_grad_(False)
     batch = SetBatch.single(torch.randn(20, 2))
-    state = most_probable(system, batch, 4, generator())
+    state = best_run(system, batch, 4, generator())
     for commit in state.commits:
         assert commit.density.mean.shape == (1, 2)
         assert {len(part) for part in commit.memory} == {1}

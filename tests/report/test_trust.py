@@ -25,7 +25,7 @@ def test_a_number_that_is_not_the_most_probable_is_told_so_with_the_other():
 def test_what_a_model_says_is_read_where_it_says_it(fitted):
     trust = trust_of(fitted)
     assert trust.k_probabilities[3] > 0.5
-    assert 0 < trust.expected_agreement < 1
+    assert 0 < trust.expected_agreement <= 1
     assert trust.stability is trust.runner_up is None
     said = SimpleNamespace(expected_agreement_=0.712, stability_=np.float32(0.9), runner_up_=2)
     assert trust_of(said) == Trust(None, 0.712, pytest.approx(0.9), 2)

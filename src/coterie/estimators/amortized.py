@@ -267,7 +267,7 @@ class AmortizedClusterer(
         return fit_images(network, traits.item_shape, table, own_statistics=own)
 
     def _image(self, *, reset: bool) -> tuple[int, ...] | None:
-        if not reset:
+        if not reset and hasattr(self, "fitted_"):
             return getattr(self.fitted_.frame, "image", None)
         traits = self._card().traits
         return traits.item_shape if traits.reads_images else None

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.estimators.fitted import Fitted
@@ -24,8 +25,14 @@ from coterie.inference.belief import (
 )
 from coterie.inference.drift import Familiar
 from coterie.inference.result import NOISE
-from coterie.inference.rules.generative import NoDensity
+from coterie.inference.rules.generative import NoDensity, has_density
 from coterie.inference.samples import co_assignment, require_pairs
+
+
+def _may_have_density(model: "Answers") -> bool:
+    """Whether `score_samples` has an answer, as far as is known: scikit-learn asks only then."""
+    fitted = getattr(model, "fitted_", None)
+    return fitted is None or has_density(fitted.rule)
 
 
 class Answers(TableReader):
@@ -87,6 +94,7 @@ class Answers(TableReader):
         table = self._read(X)
         return self.fitted_.predict_proba(table)
 
+    @available_if(_may_have_density)
     def score_samples(self, X: ArrayLike) -> NDArray[np.float64]:
         """The log-density of each row of X (n, d) under the clusters found: (n,).
 

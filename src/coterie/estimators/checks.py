@@ -85,7 +85,7 @@ def place_without_number(table: Any) -> str:
 
 def checked_weights(sample_weight: ArrayLike, table: NDArray) -> NDArray[np.float64]:
     """The weights (n,) of the rows of a table: finite, none negative."""
-    if np.iscomplexobj(sample_weight):
+    if np.asarray(sample_weight).dtype.kind == "c":
         raise ValueError("Complex data not supported: sample_weight is complex")
     try:
         weights: NDArray[np.float64] = _check_sample_weight(

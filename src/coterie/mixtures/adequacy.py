@@ -28,7 +28,7 @@ ALIKE = (0.45, 0.515)
 # same points.
 FARTHEST_APART = 1.4
 BY_FITTING = 0.5
-LEAST_OWN = 0.88  # the mean probability with which the points of a component belong to it
+LEAST_OWN = 0.9  # the mean probability with which the points of a component belong to it
 N_DRAWS = 4
 
 
