@@ -221,14 +221,7 @@ def test_what_was_tried_to_break(rendered):
 def test_what_the_model_says_of_mixtures_and_moons(rendered):
     found = {"sets": 9, "confidence": 0.9, "right": 0.75, "ece": 0.15}
     believed = {"sets": 9, "top_belief": 0.8, "top_right": 0.6}
-    parts = dict.fromkeys(("all", "k right", "k wrong"), found)
-    rules = {"alone": dict.fromkeys(parts, 0.125)}
-    keep("honesty", memberships=parts, belief={"all": believed}, recalibrated=rules)
+    keep("honesty", memberships={"all": found, "k wrong": found}, belief={"all": believed})
     lines = rendered("<!-- results honesty -->\n<!-- end -->").splitlines()
     assert lines[3] == "| all | 9 | 0.90 | 0.75 | 0.150 | 0.80 | 0.60 |"
-    assert lines[5] == "| k wrong | 9 | 0.90 | 0.75 | 0.150 |  |  |"
-    lines = rendered("<!-- results honesty:rules -->\n<!-- end -->").splitlines()
-    assert lines[3:5] == [
-        "| as they are | 0.150 | 0.150 | 0.150 |",
-        "| alone | 0.125 | 0.125 | 0.125 |",
-    ]
+    assert lines[4] == "| k wrong | 9 | 0.90 | 0.75 | 0.150 |  |  |"
