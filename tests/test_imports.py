@@ -37,14 +37,16 @@ CHAIN = (
 )
 # What stands beside the chain, and the little it needs.
 BESIDE = {
+    "contours": {"palette"},
     "data": {"files", "functional", "frames"},
     "metrics": {"functional"},
     "palette": set(),
-    "plots": {"metrics", "palette", "report"},
+    "plots": {"contours", "metrics", "palette", "report"},
     "report": {"data", "files", "palette"},
 }
 # Who may use what stands beside; a network never sees a prior, a file or a score.
 USERS = {
+    "contours": {"plots"},
     "data": {"training", "estimators", "dask", "comparison", "playground", "cli"},
     "metrics": {"training", "plots", "comparison", "playground", "cli"},
     "palette": {"comparison", "playground", "cli"},

@@ -4,8 +4,11 @@ import sys
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
+from scipy.stats import norm
 
+import coterie
 from coterie import plots
 from coterie.inference.result import Clustering, Step
 from coterie.palette import FAINT
@@ -246,3 +249,37 @@ def test_noise_is_grey_and_named():
     assert figure.legends[0].get_texts()[-1].get_text() == "noise   1 point"
     outcome = panel(plot_steps(POINTS, noisy), "outcome")
     assert {(2.0, 3.0)} in [drawn(each) for each in outcome.collections]
+
+
+def test_contours_enclose_shares_of_the_points(found):
+    random = np.random.default_rng(0)
+    points = random.normal(size=(400, 2)) * [1, 3]
+    clusters = clustering(np.zeros(400, int), np.ones((400, 1)))
+
+    def log_density(places):
+        return norm.logpdf(places, 0, [1, 3]).sum(1)
+
+    axes = plot_clusters(points, clusters, log_density=log_density).axes[0]
+    (lines,) = [each for each in axes.collections if isinstance(each, ContourSet)]
+    assert len(lines.levels) == 4
+    for level, share in zip(lines.levels, (0.99, 0.95, 0.8, 0.5), strict=True):
+        assert (log_density(points) >= level).mean() == pytest.approx(share, abs=0.01)
+    for paths in lines.get_paths():  # ellipses three times as high as wide, closed
+        width, height = np.ptp(paths.vertices, axis=0)
+        assert height / width == pytest.approx(3, rel=0.1)
+
+
+def test_contours_are_of_two_columns(found):
+    points = np.zeros((4, 3))
+    with pytest.raises(ValueError, match="contours of a density need points of two columns, got 3"):
+        plot_clusters(points, clustering(np.zeros(4, int), np.ones((4, 1))), log_density=len)
+
+
+def test_the_outcome_of_the_steps_has_contours_too():
+    points = np.random.default_rng(0).normal(size=(60, 2))
+    model = coterie.AMCP("amcp-mog2d").fit(points)
+    figure = plot_steps(points, model.clustering_, log_density=model.score_samples)
+    drawn = [
+        panel for panel in figure.axes if any(isinstance(c, ContourSet) for c in panel.collections)
+    ]
+    assert len(drawn) == 1

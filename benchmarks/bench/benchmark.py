@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.command import command
 from bench.machine import Stopwatch, describe_machine
-from bench.methods import ours
+from bench.methods import ToldK, ours
 from bench.printed import Printed
 from bench.race import Progress, hold_race
 from bench.report import Report
@@ -27,6 +27,7 @@ def run_benchmark(
     seed: int,
     progress: Progress | None = None,
     printed: tuple[Printed, ...] = (),
+    told: Sequence[ToldK] = (),
 ) -> Report:
     """Race our methods on n_sets sets of each setting, and the peers on the first n_peer_sets.
 
@@ -42,6 +43,7 @@ def run_benchmark(
             n_peer_sets=n_peer_sets,
             seed=seed,
             progress=progress,
+            told=told,
         )
         for setting in settings
     )
@@ -57,6 +59,7 @@ class Benchmark:
     settings: tuple[Setting, ...]
     shipped: tuple[str, ...]
     printed: tuple[Printed, ...] = ()
+    told: tuple[ToldK, ...] = ()
 
     def run(
         self,
@@ -82,4 +85,5 @@ class Benchmark:
             seed=seed,
             progress=progress,
             printed=self.printed,
+            told=self.told,
         )

@@ -85,6 +85,38 @@ def warped(
     _measure(lambda progress: run_warped(sets, peer_sets, seed, progress, weights=names), out)
 
 
+@app.command(epilog="Example: python benchmarks warped-published --sets 100 --peer-sets 10")
+def warped_published(
+    sets: Sets = 1000,
+    peer_sets: PeerSets = 100,
+    seed: Seed = 0,
+    weights: Weights = None,
+    out: Out = RESULTS,
+) -> None:
+    """Warped Gaussians of the DAC authors' published generator, as in their Table 6."""
+    with refusing():
+        from bench.warped import SHIPPED_PUBLISHED, run_published
+
+        names = _known(weights or SHIPPED_PUBLISHED)
+    _measure(lambda progress: run_published(sets, peer_sets, seed, progress, weights=names), out)
+
+
+@app.command(epilog="Example: python benchmarks emnist --sets 10")
+def emnist(
+    sets: Sets = 50,
+    peer_sets: PeerSets = 0,
+    seed: Seed = 0,
+    weights: Weights = None,
+    out: Out = RESULTS,
+) -> None:
+    """Sets of EMNIST characters, seen in training and unseen; needs COTERIE_DATA."""
+    with refusing():
+        from bench.emnist import SHIPPED, run_emnist
+
+        names = _known(weights or SHIPPED)
+    _measure(lambda progress: run_emnist(sets, peer_sets, seed, progress, weights=names), out)
+
+
 @app.command(epilog="Example: python benchmarks speed --max-points 100000 --sets 10")
 def speed(
     device: Annotated[

@@ -1,18 +1,27 @@
 """The methods besides the peers that choose k: our models, and a method that is given k."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import SpectralClustering
 
-from bench.models import CALLED, estimator, has_density
+from bench.models import CALLED, estimator, has_density, has_own_likelihood
 from coterie.comparison.methods import Answer, Method, amortized
 from coterie.estimators.registry import clusterer
 
 NEIGHBOURS = 10
+
+
+class ToldK(NamedTuple):
+    """A method that is given the true number of clusters; of: the method for a number."""
+
+    name: str
+    details: str
+    of: Callable[[int], Method]
 
 
 def ours(weights: Sequence[str | Path]) -> tuple[Method, ...]:
@@ -23,7 +32,8 @@ def ours(weights: Sequence[str | Path]) -> tuple[Method, ...]:
     methods = []
     for each in weights:
         name = str(each)
-        methods.append(amortized(name, clusterer(each, random_state=0)))
+        own = has_own_likelihood(each)
+        methods.append(amortized(name, clusterer(each, random_state=0), claims=own))
         if has_density(each):
             raw = estimator(each, "network", random_state=0)
             methods.append(amortized(f"{name}, {CALLED['network']}", raw))
@@ -44,5 +54,9 @@ def told_k(n_clusters: int) -> Method:
             warnings.filterwarnings("ignore", "Graph is not fully connected", UserWarning)
             return Answer(model.fit_predict(points).astype(np.intp))
 
-    details = f"told the true k; graph of {NEIGHBOURS} nearest neighbours"
-    return Method("spectral clustering, told k", details, cluster)
+    return Method(SPECTRAL, SPECTRAL_DETAILS, cluster)
+
+
+SPECTRAL = "spectral clustering, told k"
+SPECTRAL_DETAILS = f"told the true k; graph of {NEIGHBOURS} nearest neighbours"
+SPECTRAL_TOLD_K = ToldK(SPECTRAL, SPECTRAL_DETAILS, told_k)

@@ -60,8 +60,13 @@ def estimator(weights: str | Path, ending: Ending, **options: Any) -> AmortizedC
 
 
 def has_density(weights: str | Path) -> bool:
-    """Whether the clusters of some weights have a likelihood, and thus several endings."""
-    return load_card(find(weights)).traits.density is not None
+    """Whether the clusters of some weights have a density that decides how many there are."""
+    return load_card(find(weights)).traits.density in ("gaussian", "maf")
+
+
+def has_own_likelihood(weights: str | Path) -> bool:
+    """Whether the clusters of some weights have a density that only their network knows."""
+    return load_card(find(weights)).traits.density not in (None, "gaussian")
 
 
 def scales_columns(weights: str | Path) -> bool:

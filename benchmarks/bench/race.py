@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
+from bench.methods import ToldK
 from bench.scores import Run, Summary, oracle_summary, score, summarise
 from bench.sets import LabelledSet, Setting, draw_sets
 from coterie.comparison.methods import Method
@@ -37,19 +38,23 @@ def hold_race(
     n_peer_sets: int,
     seed: int,
     progress: Progress | None = None,
+    told: Sequence[ToldK] = (),
 ) -> Race:
-    """Run our systems on n_sets sets of a setting, and the peers on the first n_peer_sets."""
+    """Run our systems on n_sets sets of a setting, and the peers on the first n_peer_sets.
+
+    told: peers that are given the true number of clusters of each set.
+    """
     if n_sets < 1 or n_peer_sets < 0:
         raise ValueError(f"n_sets must be positive, got {n_sets} and {n_peer_sets} for the peers")
     n_peer_sets = min(n_sets, n_peer_sets)
     sets = draw_sets(setting, n_sets, seed)
-    everybody = [*ours, *peers]
+    everybody: list[Method | ToldK] = [*ours, *peers, *told]
     runs: dict[str, list[Run]] = {method.name: [] for method in everybody}
     for number, given in enumerate(sets):
         field = everybody if number < n_peer_sets else [*ours]
         if number == 0:
             for method in field:  # the first call also loads weights and starts threads
-                method.cluster(given.points)
+                run_method(method, given)
         for method in turns(field, number):
             runs[method.name].append(run_method(method, given))
         if progress is not None:
@@ -71,8 +76,10 @@ def turns(field: Sequence[T], number: int) -> Iterator[T]:
         yield field[(number + turn) % len(field)]
 
 
-def run_method(method: Method, given: LabelledSet) -> Run:
+def run_method(method: Method | ToldK, given: LabelledSet) -> Run:
     """Run a method on a set, time it, and score its answer."""
+    if isinstance(method, ToldK):
+        method = method.of(given.n_clusters)
     start = time.perf_counter()
     answer = method.cluster(given.points)
     seconds = time.perf_counter() - start
@@ -80,7 +87,7 @@ def run_method(method: Method, given: LabelledSet) -> Run:
 
 
 def _standing(
-    methods: Sequence[Method], sets: Sequence[LabelledSet], runs: dict[str, list[Run]]
+    methods: Sequence[Method | ToldK], sets: Sequence[LabelledSet], runs: dict[str, list[Run]]
 ) -> Standing:
     summaries = tuple(
         summarise(method.name, method.details, runs[method.name][: len(sets)]) for method in methods

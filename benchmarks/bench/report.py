@@ -36,6 +36,8 @@ COLUMNS = (
     MetricColumn("acc", "ACC"),
     MetricColumn("k_mae", "k-MAE"),
     MetricColumn("ll", "LL", with_error=False),
+    MetricColumn("network_ll", "LL"),
+    MetricColumn("ll_per_pixel", "LL per pixel"),
     MetricColumn("ll_minus_oracle", "LL - oracle"),
     MetricColumn("network_ll_minus_oracle", "LL, network's parameters - oracle"),
 )

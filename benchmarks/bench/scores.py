@@ -12,7 +12,8 @@ from coterie import metrics
 from coterie.comparison.methods import Answer
 
 # By name: ari, nmi, acc, k_mae, k_found; where the set has an oracle also ll, ll_minus_oracle, and
-# where the network claims a likelihood, network_ll_minus_oracle.
+# where the network claims a likelihood, network_ll_minus_oracle; without an oracle network_ll or,
+# of images, ll_per_pixel.
 Scores = dict[str, float]
 
 
@@ -49,6 +50,10 @@ def score(given: LabelledSet, answer: Answer) -> Scores:
     scored = given.labels >= 0
     scores = _partition_scores(given.labels[scored], answer.labels[scored])
     if given.oracle is None:
+        if answer.network_log_likelihood is not None:
+            pixels = given.points.shape[1] if given.of_pixels else 1
+            name = "ll_per_pixel" if given.of_pixels else "network_ll"
+            scores[name] = answer.network_log_likelihood / pixels
         return scores
     ceiling = given.oracle.log_likelihood
     scores["ll"] = metrics.gaussian_log_likelihood(given.points, answer.labels)

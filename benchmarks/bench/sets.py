@@ -28,26 +28,38 @@ class Oracle(NamedTuple):
 class LabelledSet:
     """One set without padding: points (n, D), labels (n,), the oracle if there is a density.
 
-    A label of -1 is noise: the point is part of the set, but its label is not scored.
+    A label of -1 is noise: the point is part of the set, but its label is not scored. of_pixels:
+    whether points are images, whose likelihood is that of a pixel.
     """
 
     points: NDArray[np.float32]
     labels: NDArray[np.intp]
     oracle: Oracle | None
+    of_pixels: bool = False
+
+    @property
+    def n_clusters(self) -> int:
+        """The true number of clusters, noise not counted."""
+        return len(np.unique(self.labels[self.labels >= 0]))
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A kind of sets: the prior, how to draw from it, and the largest k that the peers try."""
+    """A kind of sets: the prior, how to draw from it, and the largest k that the peers try.
+
+    name: what distinguishes settings of the same sizes.
+    """
 
     prior: Any  # a frozen dataclass with n_max and k_max
     draw: Callable[[int, Generator], list[LabelledSet]]
     k_limit: int
+    name: str = ""
 
     @property
     def title(self) -> str:
         """The setting as the papers write it."""
-        return f"({self.prior.n_max}, {self.prior.k_max})"
+        sizes = f"({self.prior.n_max}, {self.prior.k_max})"
+        return f"{sizes} {self.name}".strip()
 
 
 def unpad(batch: SetBatch, mixture: Gaussians | None = None) -> list[LabelledSet]:

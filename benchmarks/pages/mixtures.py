@@ -11,11 +11,13 @@ METRICS = (
     ("nmi", "NMI"),
     ("acc", "ACC"),
     ("k_mae", "k-MAE"),
+    ("network_ll", "LL"),
+    ("ll_per_pixel", "LL per pixel"),
     ("ll_minus_oracle", "LL - oracle"),
     ("network_ll_minus_oracle", "network's own LL - oracle"),
 )
 SETTING = "(n_max, k_max)"
-PRINTED = {"LL": "ll", "ARI": "ari", "NMI": "nmi", "k-MAE": "k_mae"}
+PRINTED = {"LL": "ll", "LL/pixel": "ll_per_pixel", "ARI": "ari", "NMI": "nmi", "k-MAE": "k_mae"}
 
 
 def peers(benchmark: str) -> str:
@@ -40,7 +42,7 @@ def ours(benchmark: str) -> str:
     benchmark, _, model = benchmark.partition("/")
     data = results(benchmark)
     methods = [
-        (setting["prior"], method)
+        (setting["title"], method)
         for setting in data["settings"]
         for method in standing(setting["ours"])
         if not model or method["name"].split(",")[0] in (model, "oracle")
@@ -54,8 +56,8 @@ def ours(benchmark: str) -> str:
         f"| setting | | {' | '.join(title for _, title in columns)} |",
         "|---|---|" + "---|" * len(columns),
     ]
-    for prior, method in methods:
-        cells = [f"({prior['n_max']}, {prior['k_max']})", method["name"]]
+    for title, method in methods:
+        cells = [title, method["name"]]
         cells += [cell(method, metric) for metric, _ in columns]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + f"\n\n{where(data, data['settings'][0]['ours']['n_sets'])}\n"
@@ -94,7 +96,11 @@ def beside(
 
 def like_printed(method: dict[str, Any], column: str) -> str:
     """Our figure for a column of a paper's table."""
-    return seconds(method) if column == "seconds" else cell(method, PRINTED[column])
+    if column == "seconds":
+        return seconds(method)
+    if column == "LL" and "network_ll" in method["metrics"]:
+        return cell(method, "network_ll")
+    return cell(method, PRINTED[column])
 
 
 def standing(data: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,9 +6,11 @@ import pytest
 import torch
 
 from bench.sets import draw_sets
-from bench.warped import SETTINGS, SHIPPED, run_warped, warped_setting
+from bench.warped import SETTINGS, SHIPPED, run_published, run_warped, warped_setting
 from coterie.data.priors.warped import WarpedGaussians
+from coterie.systems.registry import build
 from coterie.weights.catalogue import open_model
+from coterie.weights.format import make_card, save_system
 
 SMALL = (warped_setting(100, 3, k_limit=4), warped_setting(120, 4, k_limit=5))
 run_small = partial(run_warped, 3, 2, settings=SMALL)
@@ -55,7 +57,7 @@ def test_json_says_what_was_run_and_has_no_likelihood(report):
         assert (setting["ours"]["n_sets"], setting["everybody"]["n_sets"]) == (3, 2)
         assert setting["ours"]["oracle"] is setting["everybody"]["oracle"] is None
         assert [method["name"] for method in setting["ours"]["methods"]] == [*SHIPPED]
-        assert len(setting["everybody"]["methods"]) == len(SHIPPED) + 4
+        assert len(setting["everybody"]["methods"]) == len(SHIPPED) + 5
         for method in setting["everybody"]["methods"]:
             assert set(method["metrics"]) == {"ari", "nmi", "acc", "k_found", "k_mae"}
 
@@ -66,6 +68,44 @@ def test_tables_have_no_column_for_a_likelihood(report):
     for _, header, rows in tables:
         assert header == ["method", "ARI", "NMI", "ACC", "k-MAE", "seconds: mean, median"]
         assert {len(row) for row in rows} == {len(header)}
+
+
+def test_spectral_clustering_is_told_the_number_of_clusters_of_each_set(report):
+    for setting in report.to_json()["settings"]:
+        (told,) = [m for m in setting["everybody"]["methods"] if m["name"].endswith("told k")]
+        assert told["metrics"]["k_mae"]["mean"] == 0
+
+
+def test_the_published_generator_has_its_own_sets_and_the_papers_table():
+    settings = [warped_setting(60, 2, k_limit=3, published=True)]
+    report = run_published(2, 0, settings=settings)
+    data = report.to_json()
+    assert data["settings"][0]["prior"]["half_axis_scale"] == 2.0
+    assert data["command"].startswith("python benchmarks warped-published --sets 2")
+    assert [table["source"] for table in data["printed"]] == ["paper: DAC Table 6"]
+
+
+@pytest.fixture(scope="module")
+def flows(tmp_path_factory):
+    """A network with flows that has learnt nothing."""
+    settings = {"width": 16, "heads": 2, "slots": 4, "density": "maf", "flow_width": 8}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        system = build("dac", settings)
+    path = tmp_path_factory.mktemp("flows") / "flows.safetensors"
+    save_system(path, system, make_card(system))
+    return str(path)
+
+
+def test_a_network_with_flows_states_its_own_likelihood(flows):
+    report = run_warped(2, 0, weights=[flows], settings=SMALL[:1])
+    (setting,) = report.to_json()["settings"]
+    methods = setting["ours"]["methods"]
+    assert [method["name"] for method in methods] == [flows, f"{flows}, as the network says"]
+    for method in methods:
+        assert np.isfinite(method["metrics"]["network_ll"]["mean"])
+    (_, header, _) = report.tables()[0]
+    assert "LL" in header
 
 
 def test_a_model_with_a_density_can_race_too():

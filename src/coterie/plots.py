@@ -18,6 +18,8 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.ticker import Formatter
+
+    from coterie.contours import LogDensity, draw_contours
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         "pictures need matplotlib: pip install 'coterie[plot]'", name="matplotlib"
@@ -62,17 +64,22 @@ def plot_clusters(
     *,
     names: Sequence[str] | None = None,
     read: ArrayLike | None = None,
+    log_density: LogDensity | None = None,
 ) -> Figure:
     """Plot the points (n, d) in the colours of their clusters, more opaque for higher confidence.
 
     names: of the d columns; read: the points as the network read them, `model.fitted_.frame(X)`.
     More than two columns are drawn on the first two axes of read, or as the two named columns that
     separate the clusters best where these do it at least as well.
+
+    log_density: of points with two columns, `model.score_samples`; it adds contours that enclose
+    50, 80, 95 and 99 % of the points.
     """
     view = _view(points, clustering, names, read)
     figure = Figure(figsize=(7.2, 5.0), dpi=150, layout="constrained")
     axes = figure.add_subplot()
     _draw_clusters(axes, view, clustering, _dot_size(len(view.shown), 34))
+    _draw_density(axes, points, log_density)
     _dress(axes, view)
     axes.set_xlabel(view.plane.axes[0], color=INK, fontsize=10)
     axes.set_ylabel(view.plane.axes[1], color=INK, fontsize=10)
@@ -94,12 +101,13 @@ def plot_steps(
     *,
     names: Sequence[str] | None = None,
     read: ArrayLike | None = None,
+    log_density: LogDensity | None = None,
 ) -> Figure:
     """Plot the steps in which the clusters of the points (n, d) were found.
 
     Each panel is a step: points of earlier clusters are small and grey, remaining points are
     shaded by their membership probability, and points that join are highlighted. The last panel
-    is the final clustering. names, read: see `plot_clusters`.
+    is the final clustering. names, read, log_density: see `plot_clusters`.
     """
     view = _view(points, clustering, names, read)
     numbers = _telling_steps(clustering.steps)
@@ -123,6 +131,7 @@ def plot_steps(
     final = next(free)
     final.set_facecolor(PAPER)
     _draw_clusters(final, view, clustering, size)
+    _draw_density(final, points, log_density)
     _title(final, "outcome", _count(clustering.n_clusters, "cluster"))
     for axes in free:
         axes.remove()
@@ -192,6 +201,15 @@ def _draw_clusters(axes: Axes, view: View, clustering: Clustering, size: float) 
             marker=_shape(cluster),
             linewidths=0,
         )
+
+
+def _draw_density(axes: Axes, points: ArrayLike, log_density: LogDensity | None) -> None:
+    if log_density is None:
+        return
+    points = np.asarray(points, dtype=np.float64)
+    if points.shape[1] != 2:
+        raise ValueError(f"contours of a density need points of two columns, got {points.shape[1]}")
+    draw_contours(axes, points, log_density)
 
 
 def _draw_step(

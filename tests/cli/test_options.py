@@ -36,7 +36,7 @@ def completions(*words):
 def test_commands_options_and_models_are_completed():
     assert {"cluster", "compare"} <= set(completions("coterie", "c"))
     assert "--report" in completions("coterie", "cluster", "--re")
-    assert completions("coterie", "cluster", "t.csv", "--weights", "dac") == ["dac-mog2d"]
+    assert completions("coterie", "cluster", "t.csv", "--weights", "dac-m") == ["dac-mog2d"]
 
 
 @pytest.mark.parametrize(

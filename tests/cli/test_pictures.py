@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
@@ -65,3 +66,17 @@ def test_a_report_tells_the_clusters_in_numbers_that_people_write(run, customers
     assert "is the most probable number" in page
     shown = page.split("<main>")[1].split("<h2>Reproduce")[0]
     assert not re.search(r"\de[+-]\d", re.sub(r"<script.*?</script>", "", shown, flags=re.S))
+
+
+@pytest.mark.parametrize(("weights", "contours"), [("dac-mog2d", 1), ("amcp-warped2d", 0)])
+def test_a_plot_has_contours_where_clusters_have_a_density(
+    run, tmp_path, monkeypatch, blobs, weights, contours
+):
+    table = tmp_path / "blobs.csv"
+    pd.DataFrame(blobs.points, columns=["x", "y"]).to_csv(table, index=False)
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path: figures.append(figure))
+    result = run("cluster", table, "--weights", weights, "--plot", tmp_path / "plot.png")
+    assert result.exit_code == 0, result.output
+    drawn = [each for axes in figures[0].axes for each in axes.collections]
+    assert sum(isinstance(each, ContourSet) for each in drawn) == contours

@@ -130,3 +130,10 @@ def test_what_cannot_be_is_refused(change, message):
 def test_more_classes_than_there_are_are_refused():
     with pytest.raises(ValueError, match="numbered has 20 classes, not 25"):
         drawn(replace(EPISODES, k_max=25, left_out=("a",)))
+
+
+def test_flat_images_are_vectors_of_their_pixels():
+    batch, flat = drawn(EPISODES), drawn(replace(EPISODES, flat=True))
+    assert flat.points.shape == (20, 40, 16)
+    assert torch.equal(flat.points, batch.points.flatten(2))
+    assert torch.equal(flat.labels, batch.labels)

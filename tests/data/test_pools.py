@@ -99,3 +99,21 @@ def test_a_study_never_sees_the_alphabets_it_is_scored_on(real):
     assert len(kept.counts) == 795
     assert len(kept.group_names) == 25
     assert "25 of 30" in DAC_OMNIGLOT_STUDY.trained_on
+
+
+def test_every_fourth_image_of_a_seen_character_is_held_out(monkeypatch, tmp_path):
+    labels = np.tile(np.arange(47, dtype=np.uint8), 8)  # 8 images of each of 47 characters
+    images = np.arange(len(labels), dtype=np.uint16).astype(np.uint8)[:, None, None]
+    images = images * np.ones((1, 2, 2), np.uint8)
+    np.savez(tmp_path / "emnist_bymerge_subset.npz", x=images, y=labels, class_chars=np.arange(47))
+    monkeypatch.setenv("COTERIE_DATA", str(tmp_path))
+    open_pool.cache_clear()
+    train, test, seen = (open_pool(f"emnist-seen{part}") for part in ("-train", "-test", ""))
+    open_pool.cache_clear()
+    assert set(train.counts) == {6}
+    assert set(test.counts) == {2}
+    assert len(train.counts) == len(test.counts) == 30
+    first = {part.images[part.labels == 3][:, 0, 0, 0].tobytes() for part in (train, test)}
+    assert len(first) == 2
+    both = np.concatenate([part.images[part.labels == 3] for part in (train, test)])
+    assert sorted(both[:, 0, 0, 0]) == sorted(seen.images[seen.labels == 3][:, 0, 0, 0])

@@ -176,7 +176,7 @@ def test_fewer_columns_have_the_marginal_of_gaussians_alone(flow_weights, blobs)
 
 def test_rows_of_projected_columns_are_not_known(blobs):
     wide = np.hstack([blobs.points, blobs.points[:, :1] ** 2])
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="principal components"):
         fitted = model("dac-mog2d").fit(wide)
     assert fitted.score_samples(wide).shape == (len(wide),)
     with pytest.raises(ValueError, match="2 principal components of 3 columns"):

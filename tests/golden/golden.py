@@ -28,6 +28,7 @@ AMCP_ENDINGS: dict[str, dict[str, Any]] = {
 DAC_ENDINGS = {
     name: AMCP_ENDINGS[name] for name in ("consolidated", "traced", "reestimated", "network")
 }
+FLOW_ENDINGS = {name: AMCP_ENDINGS[name] for name in ("consolidated", "reestimated", "network")}
 UNIVERSAL_ENDINGS = {name: AMCP_ENDINGS[name] for name in ("network", "first-look")}
 ENDINGS = {
     "amcp-mog2d": AMCP_ENDINGS,
@@ -35,6 +36,8 @@ ENDINGS = {
     "dac-mog2d": DAC_ENDINGS,
     # Without a density nothing is consolidated or re-estimated: the network has the last word.
     "amcp-warped2d": {"network": {}, "first-look": {"second_look": False}},
+    "dac-warped2d": FLOW_ENDINGS,
+    "dac-emnist": {},  # reads images alone, see tests/estimators/test_statisticians.py
     "amcp-universal": UNIVERSAL_ENDINGS | {"judged": {"ending": "judge"}},
     "amcp-universal-small": UNIVERSAL_ENDINGS,
     "amcp-universal-tables": UNIVERSAL_ENDINGS,

@@ -18,6 +18,7 @@ from coterie.inference.endings import (
     _half_a_large_one,
     choose_ending,
     consolidated,
+    described,
     framed,
     network,
     reestimated,
@@ -59,6 +60,14 @@ def test_an_ending_suits_the_system(name, traits, expected):
     ending = choose_ending(name, traits)
     assert ending.end is expected
     assert ending.proposes == (expected is consolidated)
+
+
+@pytest.mark.parametrize(
+    ("name", "change_k"), [("auto", True), ("consolidate", True), ("em", False)]
+)
+def test_flows_have_an_em_of_their_own(name, change_k):
+    end: Any = choose_ending(name, Traits((2,), "maf")).end
+    assert (end.func, end.keywords) == (described, {"change_k": change_k})
 
 
 @pytest.mark.parametrize("name", ["em", "consolidate"])

@@ -18,6 +18,7 @@ from coterie.inference.rules import (
     mixture,
     neighbours,
     partition,
+    posterior,
     replay,
     wrapped,
 )
@@ -26,7 +27,7 @@ from coterie.inference.rules.mixture import MixtureRule
 
 MODULES = (
     *(branching, direct, directions, divided, full_mixture, merged, mixture, neighbours, partition),
-    *(replay, wrapped),
+    *(posterior, replay, wrapped),
 )
 
 
@@ -147,6 +148,7 @@ def test_every_rule_that_a_fit_leaves_comes_back():
     for weights, asked in (
         ("amcp-mog2d", {}),
         ("amcp-warped2d", {"n_clusters": 30}),
+        ("dac-warped2d", {}),
         ("amcp-universal-small", {"noise": True, "n_clusters": 2}),
     ):
         fitted = clusterer(weights, **asked).fit(crowd()).fitted_

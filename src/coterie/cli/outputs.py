@@ -137,7 +137,12 @@ def draw(source: "Source", table: "Table", model: "AmortizedClusterer", plot: Pa
 
     read = as_read(model, table.values)
     names = None if isinstance(source, ImageFolder) else table.names
-    figure = plot_steps(table.values, model.clustering_, names=names, read=read)
+    fitted = model.fitted_
+    drawn = table.values.shape[1] == 2 and fitted.has_density
+    log_density = fitted.log_density if drawn else None
+    figure = plot_steps(
+        table.values, model.clustering_, names=names, read=read, log_density=log_density
+    )
     with replacing(plot) as part:
         figure.savefig(part)
 

@@ -11,7 +11,7 @@ from coterie.frames.encoded_table import EncodedTable, TableEncoding
 
 
 class Answer(NamedTuple):
-    """Labels (n,), and where the network has the last word, the log-likelihood it claims."""
+    """Labels (n,), and where the densities are the network's own, the log-likelihood it claims."""
 
     labels: NDArray[np.intp]
     network_log_likelihood: float | None = None
@@ -26,16 +26,23 @@ class Method(NamedTuple):
 
 
 def amortized(
-    name: str, model: AmortizedClusterer, encoding: TableEncoding | None = None
+    name: str,
+    model: AmortizedClusterer,
+    encoding: TableEncoding | None = None,
+    *,
+    claims: bool | None = None,
 ) -> Method:
     """An estimator as its user meets it: one set, one fit.
 
-    encoding: by which the points were made of a table, where they were.
+    encoding: by which the points were made of a table, where they were; claims: whether the
+    likelihood is the network's own, None for: where it has the last word.
     """
+    if claims is None:
+        claims = model.ending == "network"
 
     def fit(points: NDArray[np.float32]) -> Answer:
         model.fit(points if encoding is None else EncodedTable(points, encoding))
-        claimed = model.clustering_.log_likelihood if model.ending == "network" else None
+        claimed = model.clustering_.log_likelihood if claims else None
         return Answer(model.labels_, claimed)
 
     return Method(name, f"{model!r}, weights {model.weights}", fit)

@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
 from coterie.estimators.answers import Answers
+from coterie.estimators.checks import refuse_no_pixels
 from coterie.estimators.deprecation import DEPRECATED, ending_of
 from coterie.estimators.fitted import Fitted
 from coterie.estimators.found import Found, projected, renumbered, strange_remarks
@@ -212,6 +213,7 @@ class AmortizedClusterer(
             notes = (*notes, *encoded.notes)
             columns = table.shape[1]
         else:
+            refuse_no_pixels(table, traits)
             frame = self._fit_frame(table[representative], traits)
             columns = min(table.shape[1], traits.columns)
             notes = (*notes, *projected(table.shape[1], traits.columns))

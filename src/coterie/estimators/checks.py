@@ -6,6 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.frames.table_columns import read_columns
+from coterie.systems.traits import Traits
+
+
+def refuse_no_pixels(table: NDArray, traits: Traits) -> None:
+    """Refuse a table (n, d) whose rows are no images for weights that read the pixels of some."""
+    if not traits.reads_pixels:
+        return
+    if table.shape[1] != traits.columns:
+        raise ValueError(
+            f"these weights read images of {traits.columns} pixels, one image a row; X has"
+            f" {table.shape[1]} columns"
+        )
+    low, high = table.min(), table.max()
+    if low < 0 or high > 1:
+        raise ValueError(
+            f"pixels lie between 0 (paper) and 1 (ink); X has values from {low:g} to {high:g}"
+        )
 
 
 def refuse_text(table: Any) -> None:

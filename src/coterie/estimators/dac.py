@@ -37,7 +37,8 @@ class DAC(AmortizedClusterer):
     ending : {"auto", "network", "em", "consolidate"}, default="auto"
         How the clusters found become the answer. "network": as the network found them. "em": they
         are re-estimated in the light of each other, and all stay. "consolidate", which "auto" means
-        here: the likelihood may also drop, merge and split clusters.
+        for weights with Gaussians or flows: the likelihood may also drop clusters and, where they
+        are Gaussians, merge and split them.
     context_size : int or None, default=None
         With more rows than this the clusters are found on a random sample of this size; None for
         the default of the weights, 10,000 for the shipped ones.

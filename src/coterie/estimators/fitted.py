@@ -9,7 +9,7 @@ from torch import Generator
 
 from coterie.frames.protocol import Frame, FramedTable
 from coterie.inference.assignment import CHUNK_SIZE, apply, apply_labels
-from coterie.inference.rules.generative import draw, log_joint
+from coterie.inference.rules.generative import draw, has_density, log_joint
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.shipping import placed, slimmed
 
@@ -41,6 +41,11 @@ class Fitted:
     def predict_proba(self, table: NDArray) -> NDArray[np.float64]:
         """The probability of each cluster for each row of a table: (n, k)."""
         return apply(self.rule, self.points(table)).probabilities
+
+    @property
+    def has_density(self) -> bool:
+        """Whether the clusters have a density."""
+        return has_density(self.rule)
 
     def log_density(self, table: NDArray) -> NDArray[np.float64]:
         """The log-density of each row of a table (n, d), in the frame's coordinates: (n,)."""

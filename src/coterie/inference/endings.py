@@ -6,13 +6,15 @@
 - a judge's choice among such answers and those of other methods, see `inference/judged.py`;
 - `reestimated`: EM over the clusters found, all of which stay (AMCP*);
 - `directed`: spherical k-means over the clusters found, for vectors of images;
-- `consolidated`: a mixture whose likelihood and evidence also decide how many there are.
+- `consolidated`: a mixture whose likelihood and evidence also decide how many there are;
+- `described`: EM over clusters whose densities a network predicts, such as flows.
 
 An ending is chosen once, from the traits of the system and the user's choice.
 """
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
@@ -20,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from coterie.densities.protocol import NoMarginal
+from coterie.inference.amortized_em import describe
 from coterie.inference.assignment import apply_labels
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows
@@ -30,6 +33,7 @@ from coterie.inference.rules.direct import DirectRule
 from coterie.inference.rules.directions import DirectionRule
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.neighbours import NeighbourRule
+from coterie.inference.rules.posterior import PosteriorRule
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.replay import ReplayRule
 from coterie.inference.rules.wrapped import SpacedRule
@@ -41,6 +45,7 @@ from coterie.systems.traits import Traits
 
 EndingName = Literal["auto", "network", "judge", "em", "consolidate"]
 ENDINGS: tuple[EndingName, ...] = get_args(EndingName)
+PREDICTED = ("maf", "neural_statistician")  # densities that are estimated by a network alone
 
 
 class Context(NamedTuple):
@@ -161,6 +166,33 @@ def consolidated(proposal: Proposal, context: Context, constraints: Constraints)
     return _mixture(proposal, context, constraints, change_k=True)
 
 
+def described(
+    proposal: Proposal, context: Context, constraints: Constraints, *, change_k: bool
+) -> Ended:
+    """A mixture of the densities that the network predicts of each cluster alone.
+
+    Of a table with fewer columns, of which there is no density, it is the network's own answer.
+    """
+    own = network(proposal, context, constraints)
+    if own.log_likelihood is None:
+        return own
+    system = cast("Sequential", proposal.system)
+    exact = cast("Sequential", proposal.exact or deepcopy(system).double())
+    seen = context.points[context.seen]
+    labels = torch.from_numpy(apply_labels(own.rule, seen))
+    points = torch.from_numpy(seen).to(own.rule.device)
+    found = describe(
+        system,
+        points,
+        labels.to(points.device),
+        change_k=change_k,
+        at_least=constraints.at_least,
+        at_most=constraints.at_most,
+    )
+    rule = PosteriorRule.of(exact, found.commits, found.log_weight, noise=constraints.noise)
+    return Ended(rule, found.log_likelihood / len(points), own=False)
+
+
 NETWORK_ENDING = Ending(network, own=True, exact=True)
 
 
@@ -173,7 +205,7 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
         own: EndingName = "network" if judged is None else "judge"
         if traits.reads_images:
             own = "em"
-        name = "consolidate" if traits.density == "gaussian" else own
+        name = "consolidate" if traits.density in ("gaussian", "maf") else own
     if name not in ENDINGS:
         raise ValueError(f"unknown ending {name!r}; known: {', '.join(ENDINGS)}")
     if name == "judge":
@@ -187,10 +219,12 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
         return Ending(framed, own=True) if traits.frame == "standard" else NETWORK_ENDING
     if name == "em" and traits.reads_images:
         return Ending(directed)
+    if traits.density in PREDICTED:
+        return Ending(partial(described, change_k=name == "consolidate"), exact=True)
     if traits.density != "gaussian":
         raise ValueError(
-            f'ending="{name}" needs clusters with a Gaussian density, which these weights do not'
-            ' have; use ending="auto" or ending="network"'
+            f'ending="{name}" needs clusters with a Gaussian density or a flow, which these weights'
+            ' do not have; use ending="auto" or ending="network"'
         )
     return Ending(consolidated, proposes=True) if name == "consolidate" else Ending(reestimated)
 

@@ -34,6 +34,7 @@ from coterie.inference.rules.merged import MergedRule
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.neighbours import NeighbourRule
 from coterie.inference.rules.partition import PartitionRule
+from coterie.inference.rules.posterior import PosteriorRule
 from coterie.inference.rules.replay import ReplayRule
 from coterie.inference.rules.wrapped import FramedRule, SpacedRule, TemperedRule
 from coterie.systems.protocol import Commit
@@ -41,7 +42,8 @@ from coterie.systems.registry import build, settings_of
 
 RULES = (
     *(BranchingRule, DirectRule, DividedRule, FramedRule, FullMixtureRule, MergedRule, MixtureRule),
-    *(DirectionRule, NeighbourRule, PartitionRule, ReplayRule, SpacedRule, TemperedRule),
+    *(DirectionRule, NeighbourRule, PartitionRule, PosteriorRule, ReplayRule, SpacedRule),
+    TemperedRule,
 )
 PARTS = (
     *(Commit, Cut, DiagonalGaussian, Familiar, Gaussians, Spacing, PlainColumns, StandardColumns),

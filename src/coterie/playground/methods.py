@@ -16,6 +16,7 @@ from coterie.inference.result import NOISE, Step
 from coterie.playground.peer_code import peer_code
 from coterie.playground.peer_search import K_LIMIT, find_clusters, search_of
 from coterie.playground.wishes import Wishes
+from coterie.systems.traits import Traits
 from coterie.weights.catalogue import Model, models
 
 # What the page starts with: without a second look, and with fewer points to look at, it answers
@@ -63,10 +64,15 @@ class Method:
 @cache
 def methods() -> dict[str, Method]:
     """All methods by name, the default first, then our other systems, then the peers."""
-    of_tables = [model for model in models() if not model.card.traits.reads_images]
-    systems = sorted(map(_system, of_tables), key=lambda method: not method.is_default)
+    of_points = [model for model in models() if _reads_points(model.card.traits)]
+    systems = sorted(map(_system, of_points), key=lambda method: not method.is_default)
     others = [_peer(each.name, each.details) for each in peers(K_LIMIT)]
     return {method.name: method for method in (*systems, *others)}
+
+
+def _reads_points(traits: Traits) -> bool:
+    """Whether a model reads points of the plane, unlike those that only read images."""
+    return not (traits.reads_images or traits.reads_pixels)
 
 
 def _system(model: Model) -> Method:

@@ -44,6 +44,11 @@ class Traits:
         return f"{self.columns} columns"
 
     @property
+    def reads_pixels(self) -> bool:
+        """Whether the columns of a table are the pixels of binary images, between 0 and 1."""
+        return self.density == "neural_statistician"
+
+    @property
     def columns(self) -> int:
         """The width of the vectors that the system reads."""
         if len(self.item_shape) != 1:

@@ -14,7 +14,7 @@ from coterie.weights.format import Card, WeightsError, load_card, load_system, l
 
 FOLDER = Path(__file__).parent
 SUFFIX = ".safetensors"
-STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
+BUFFERS = ("running_mean", "running_var", "num_batches_tracked", "mask", "order")
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ def _shipped() -> list[Path]:
 
 
 def n_parameters(path: Path) -> int:
-    """How many weights a file holds, statistics of batch normalisation not counted."""
+    """How many weights a file holds; statistics and masks, which are not learnt, do not count."""
     tensors = load_tensors(path)[0]
-    return sum(each.numel() for name, each in tensors.items() if not name.endswith(STATISTICS))
+    return sum(each.numel() for name, each in tensors.items() if not name.endswith(BUFFERS))
 
 
 def find(weights: str | Path) -> Path:

@@ -18,6 +18,7 @@ from coterie.inference.rules.branching import BranchingRule
 from coterie.inference.rules.divided import DividedRule
 from coterie.inference.rules.merged import MergedRule
 from coterie.inference.rules.mixture import MixtureRule
+from coterie.inference.rules.posterior import PosteriorRule
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.replay import ReplayRule
 from coterie.inference.rules.wrapped import SpacedRule, TemperedRule
@@ -58,6 +59,17 @@ def log_joint(rule: Rule, points: Tensor, columns: int) -> Tensor:
     return _log_joint(rule, points, columns)
 
 
+def has_density(rule: Rule) -> bool:
+    """Whether the clusters of a rule have a density."""
+    if isinstance(rule, SpacedRule | TemperedRule | MergedRule | DividedRule):
+        return has_density(rule.rule)
+    try:
+        _components(rule)
+    except NoDensity:
+        return False
+    return True
+
+
 @torch.no_grad()
 def draw(rule: Rule, n: int, columns: int, generator: Generator) -> Drawn:
     """n points of the mixture, on the rule's device, where the generator must be too."""
@@ -74,6 +86,11 @@ def _components(rule: Rule) -> Components:
 @_components.register
 def _(rule: MixtureRule) -> Components:
     return _of_gaussians(rule.mixture)
+
+
+@_components.register
+def _(rule: PosteriorRule) -> Components:
+    return Components(rule.densities, rule.log_weight)
 
 
 @_components.register
