@@ -115,7 +115,7 @@ def test_a_prior_without_a_density_needs_only_its_setting():
         "warped", [setting], ours(["dac-mog2d"]), command="", n_sets=2, n_peer_sets=1, seed=0
     )
     own, _ = report.tables()
-    assert own.header == ["method", "ARI", "NMI", "ACC", "k-MAE", "seconds: mean, median"]
+    assert own.header == ["method", "ARI", "NMI", "ACC", "k-MAE", "LL", "seconds: mean, median"]
     assert [row[0] for row in own.rows] == ["dac-mog2d", NETWORK]
     json.dumps(report.to_json(), allow_nan=False)
 
