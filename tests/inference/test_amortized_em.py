@@ -8,7 +8,7 @@ import torch
 
 from coterie.data.batch import SetBatch
 from coterie.densities.gaussian import DiagonalGaussian
-from coterie.inference.amortized_em import describe
+from coterie.inference.amortized_em import em_by_network
 from coterie.systems.protocol import Commit, State, everything_remains
 
 
@@ -40,7 +40,7 @@ def test_scraps_of_a_cluster_go_back_to_it(blobs):
     points, truth = blobs
     labels = truth.clone()
     labels[:4], labels[4:9] = 3, 4
-    found = describe(SYSTEM, points, labels, change_k=True)
+    found = em_by_network(SYSTEM, points, labels, change_k=True)
     assert len(found.commits) == 3
     means = torch.cat([commit.memory[0] for commit in found.commits])
     torch.testing.assert_close(means, torch.stack([points[truth == j].mean(0) for j in range(3)]))
@@ -50,16 +50,16 @@ def test_scraps_of_a_cluster_go_back_to_it(blobs):
 def test_all_clusters_stay_where_k_is_not_to_change(blobs):
     points, truth = blobs
     labels = torch.where(torch.arange(300) < 50, 3, truth)
-    assert len(describe(SYSTEM, points, labels, change_k=False).commits) == 4
-    assert len(describe(SYSTEM, points, labels, change_k=True).commits) == 3
-    assert len(describe(SYSTEM, points, labels, change_k=True, at_most=2).commits) == 2
+    assert len(em_by_network(SYSTEM, points, labels, change_k=False).commits) == 4
+    assert len(em_by_network(SYSTEM, points, labels, change_k=True).commits) == 3
+    assert len(em_by_network(SYSTEM, points, labels, change_k=True, at_most=2).commits) == 2
 
 
 def test_rounds_mend_labels_and_the_likelihood_is_that_of_the_mixture(blobs):
     points, truth = blobs
     wrong = truth.clone()
     wrong[80:100] = 1  # a fifth of one cluster counted with another
-    found = describe(SYSTEM, points, wrong, change_k=True)
+    found = em_by_network(SYSTEM, points, wrong, change_k=True)
     densities = [cast(Any, commit.density).log_prob(points[None])[0] for commit in found.commits]
     joint = torch.stack(densities, 1) + found.log_weight
     assert torch.equal(joint.argmax(1), truth)
@@ -70,6 +70,6 @@ def test_points_without_a_cluster_and_single_points_are_no_hindrance(blobs):
     points, truth = blobs
     labels = truth.clone()
     labels[0], labels[1] = -1, 3
-    assert len(describe(SYSTEM, points, labels, change_k=True).commits) == 3
-    alone = describe(SYSTEM, points[:1], torch.zeros(1, dtype=torch.int64), change_k=True)
+    assert len(em_by_network(SYSTEM, points, labels, change_k=True).commits) == 3
+    alone = em_by_network(SYSTEM, points[:1], torch.zeros(1, dtype=torch.int64), change_k=True)
     assert len(alone.commits) == 1

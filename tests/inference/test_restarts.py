@@ -6,7 +6,7 @@ import torch
 from coterie.data.batch import SetBatch
 from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.inference.loop import find_clusters
-from coterie.inference.restarts import best_run, log_probabilities
+from coterie.inference.restarts import best_run
 from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.minimum_loss import DAC
 from coterie.systems.protocol import claimed_labels
@@ -33,13 +33,13 @@ def test_the_most_probable_of_several_runs_is_kept(doubtful):
     runs = find_clusters(
         fakes.PointByPoint(), SetBatch(points, doubtful.mask.expand(6, -1)), generator=generator(2)
     )
-    totals = log_probabilities(runs)
+    totals = runs.log_probabilities()
     assert len(set(totals.tolist())) > 1
     best = best_run(fakes.PointByPoint(), doubtful, 6, generator(2))
-    assert float(log_probabilities(best)[0]) == pytest.approx(float(totals.max()))
+    assert float(best.log_probabilities()[0]) == pytest.approx(float(totals.max()))
     expected = claimed_labels(runs.commits)[int(totals.argmax())]
     assert torch.equal(claimed_labels(best.commits)[0], expected)
-    assert best.batch is doubtful
+    assert torch.equal(best.batch.points, doubtful.points)
     assert best.remaining.shape == doubtful.mask.shape
 
 

@@ -77,7 +77,7 @@ def test_draws_in_several_rounds_are_all_there(doubtful, monkeypatch):
 
 
 def test_each_draw_has_an_order_of_its_own(doubtful):
-    state = find_clusters(doubtful, samples._copies(one_set(), 30), generator=seeded())
+    state = find_clusters(doubtful, one_set().repeated(30), generator=seeded())
     first = [labels.tolist().index(0) for labels in claimed_labels(state.commits)]
     assert len(set(first)) > 1  # cluster 0 is that of the first point seated
 

@@ -40,6 +40,11 @@ class SetBatch:
         mask = torch.ones(1, len(points), dtype=torch.bool, device=points.device)
         return cls(points[None], mask)
 
+    def repeated(self, times: int) -> "SetBatch":
+        """A single set as many, without labels and without a copy of its items."""
+        parts = (self.points, self.mask)
+        return SetBatch(*(part.expand(times, *part.shape[1:]) for part in parts))
+
     def to(self, device: torch.device | str) -> "SetBatch":
         """The same sets on another device."""
         labels = None if self.labels is None else self.labels.to(device)

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from coterie.estimators.amortized import AmortizedClusterer
-from coterie.estimators.deprecation import DEPRECATED
 from coterie.inference.endings import EndingName
 
 
@@ -76,12 +75,6 @@ class ACTST(AmortizedClusterer):
     """
 
     system = "act_st"
-    consolidate = DEPRECATED  # a keyword that this estimator never had
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        name: allowed
-        for name, allowed in AmortizedClusterer._parameter_constraints.items()
-        if name != "consolidate"
-    }
 
     def __init__(
         self,

@@ -115,6 +115,7 @@ class AMCP(AmortizedClusterer):
         "e_step": [StrOptions(set(E_STEPS)), None],
         "n_em_steps": [Interval(Integral, 0, None, closed="left"), None],
         "second_look": ["boolean"],
+        "consolidate": ["boolean", StrOptions({DEPRECATED})],
         "update_previous": ["boolean", StrOptions({DEPRECATED})],
     }
 

@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from coterie.estimators.answers import Answers, count_rows
 from coterie.estimators.checks import checked_weights, refuse_no_pixels
-from coterie.estimators.deprecation import DEPRECATED, ending_of
+from coterie.estimators.deprecation import ending_of
 from coterie.estimators.fitted import Fitted
 from coterie.estimators.found import Found, projected, renumbered, strange_remarks
 from coterie.estimators.hub import Pretrained
@@ -90,7 +90,6 @@ class AmortizedClusterer(
     whole_trace: bool
     device: str
     random_state: Any
-    consolidate: bool | str
     left_out_: tuple[LeftOut, ...]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -106,7 +105,6 @@ class AmortizedClusterer(
         "whole_trace": ["boolean"],
         "device": [str],
         "random_state": ["random_state"],
-        "consolidate": ["boolean", StrOptions({DEPRECATED})],
     }
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -99,6 +99,7 @@ class DAC(AmortizedClusterer):
         "n_restarts": [Interval(Integral, 1, None, closed="left"), None],
         "anchor": [StrOptions({"random", "promise"}), None],
         "own_statistics": ["boolean"],
+        "consolidate": ["boolean", StrOptions({DEPRECATED})],
     }
 
     def __init__(

@@ -11,7 +11,7 @@ DEPRECATED = "deprecated"  # the default of such a keyword, as in scikit-learn
 
 def ending_of(estimator: Any, traits: Traits) -> EndingName:
     """The ending that an estimator asks for, by `ending` or by the keywords that it replaces."""
-    consolidate = estimator.consolidate
+    consolidate = getattr(estimator, "consolidate", DEPRECATED)
     update_previous = getattr(estimator, "update_previous", DEPRECATED)
     if consolidate == DEPRECATED and update_previous == DEPRECATED:
         ending: EndingName = estimator.ending

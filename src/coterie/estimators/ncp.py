@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import Interval
 from coterie.data.batch import SetBatch
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.answers import count_rows, rows_and_draws
-from coterie.estimators.deprecation import DEPRECATED
 from coterie.estimators.found import Found
 from coterie.frames.protocol import FramedTable
 from coterie.inference.endings import Ending, EndingName
@@ -67,8 +66,6 @@ class NCP(AmortizedClusterer):
     random_state : int, RandomState or None, default=None
         Determines the draws, and the sample where there are more rows than context_size, or
         weights. None is the same as 0.
-    consolidate : bool
-        Deprecated, use `ending`.
 
     Attributes
     ----------
@@ -117,7 +114,6 @@ class NCP(AmortizedClusterer):
         whole_trace: bool = False,
         device: str = "cpu",
         random_state: Any = None,
-        consolidate: bool | str = DEPRECATED,
     ) -> None:
         self.weights = weights
         self.n_samples = n_samples
@@ -132,7 +128,6 @@ class NCP(AmortizedClusterer):
         self.whole_trace = whole_trace
         self.device = device
         self.random_state = random_state
-        self.consolidate = consolidate
 
     def sample_partitions(
         self, X: ArrayLike | None = None, n_samples: int = 10, *, random_state: Any = None

@@ -20,7 +20,7 @@ ROUNDS = 4
 COST = 80.0
 
 
-class Described(NamedTuple):
+class Predicted(NamedTuple):
     """K clusters of one set by their densities.
 
     commits: the look at each; log_weight: (K,); log_likelihood: of all points, their sum.
@@ -32,7 +32,7 @@ class Described(NamedTuple):
 
 
 @torch.inference_mode()
-def describe(
+def em_by_network(
     system: Sequential,
     points: Tensor,
     labels: Tensor,
@@ -40,14 +40,14 @@ def describe(
     change_k: bool,
     at_least: int = 1,
     at_most: int | None = None,
-) -> Described:
+) -> Predicted:
     """The most probable mixture of some rounds of EM, from labels (N,) of points (N, D).
 
     -1 is no cluster. change_k: whether clusters may be dropped; each has to add COST to the
     log-likelihood. The rounds need not climb: the network was not trained to maximise anything, so
     the best of them counts.
     """
-    best: Described | None = None
+    best: Predicted | None = None
     for _ in range(ROUNDS):
         commits = _look_at_each(system, points, labels)
         log_density = torch.stack([_log_density(commit, points) for commit in commits], 1)
@@ -58,7 +58,7 @@ def describe(
         else:
             log_weight = estimate_weights(log_density, log_weight)
         log_joint = log_density[:, kept] + log_weight
-        found = Described(
+        found = Predicted(
             tuple(commits[number] for number in kept.tolist()),
             log_weight,
             float(log_joint.logsumexp(1).sum()),
@@ -73,7 +73,7 @@ def describe(
     return best
 
 
-def _score(found: Described) -> float:
+def _score(found: Predicted) -> float:
     return found.log_likelihood - COST * len(found.commits)
 
 

@@ -46,12 +46,7 @@ class DescribedEnding:
         fit = described_by(points, _labels(proposal, context), constraints)
         if fit is None:
             return self.otherwise(proposal, context, constraints)
-        verdict = Verdict(
-            chosen=0,
-            scores=np.zeros(1),
-            expected_agreement=expected_ari(fit.responsibilities),
-            k_probabilities=fit.k_probabilities(),
-        )
+        verdict = Verdict(expected_ari(fit.responsibilities), fit.k_probabilities())
         ended = Ended(
             FullMixtureRule.of(fit.mixture, context.rule_device),
             fit.log_likelihood / len(fit.responsibilities),

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from coterie.densities.protocol import NoMarginal
 from coterie.frames.protocol import Frame, FramedTable
 from coterie.functional.em import Gaussians
-from coterie.inference.amortized_em import describe
+from coterie.inference.amortized_em import em_by_network
 from coterie.inference.assignment import apply_labels
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows
@@ -175,7 +175,7 @@ def consolidated(proposal: Proposal, context: Context, constraints: Constraints)
     return _mixture(proposal, context, constraints, change_k=True)
 
 
-def described(
+def predicted(
     proposal: Proposal, context: Context, constraints: Constraints, *, change_k: bool
 ) -> Ended:
     """A mixture of the densities that the network predicts of each cluster alone.
@@ -190,7 +190,7 @@ def described(
     seen = context.points[context.seen]
     labels = torch.from_numpy(apply_labels(own.rule, seen))
     points = torch.from_numpy(seen).to(own.rule.device)
-    found = describe(
+    found = em_by_network(
         system,
         points,
         labels.to(points.device),
@@ -229,7 +229,7 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
     if name == "em" and traits.reads_images:
         return Ending(directed)
     if traits.density in PREDICTED:
-        return Ending(partial(described, change_k=name == "consolidate"), exact=True)
+        return Ending(partial(predicted, change_k=name == "consolidate"), exact=True)
     if traits.density != "gaussian":
         raise ValueError(
             f'ending="{name}" needs clusters with a Gaussian density or a flow, which these weights'

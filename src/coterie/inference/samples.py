@@ -4,8 +4,7 @@ Each draw seats the points in an order of its own. A system that is not quite ex
 partitions another probability in another order; over draws the orders are averaged.
 """
 
-from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -14,7 +13,7 @@ from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.inference.loop import find_clusters
-from coterie.systems.protocol import Commit, PointWise, State, claimed_labels
+from coterie.systems.protocol import Commit, PointWise, claimed_labels
 
 SEATED_AT_ONCE = 1_000_000  # points of all draws side by side, about a kilobyte each
 LONGEST = 900.0  # seconds that somebody may be made to wait
@@ -55,14 +54,14 @@ def most_probable(
     drawn, best = [], -torch.inf
     commits: tuple[Commit, ...] = ()
     for first in range(0, n_samples, at_once):
-        copies = _copies(batch, min(at_once, n_samples - first))
+        copies = batch.repeated(min(at_once, n_samples - first))
         state = find_clusters(system, copies, generator=generator)
-        drawn.append(_samples(state))
-        highest = drawn[-1].log_probabilities.max(0)
+        probable = cast(Tensor, state.log_probabilities())
+        drawn.append(Samples(claimed_labels(state.commits), probable))
+        highest = probable.max(0)
         if float(highest.values) > best:
-            best, number = float(highest.values), int(highest.indices)
-            one = tuple(_of_set(commit, number) for commit in state.commits)
-            commits = replace(state, commits=one).with_points()
+            best = float(highest.values)
+            commits = state.of_set(int(highest.indices)).with_points()
     samples = Samples(*(torch.cat(parts) for parts in zip(*drawn, strict=True)))
     return MostProbable(commits, samples)
 
@@ -116,26 +115,3 @@ def require_pairs(n_points: int) -> None:
             f" {8 * n_points**2 / 1e9:,.1f} GB; it is computed for at most {MOST_PAIRED:,} rows:"
             " take a sample of them"
         )
-
-
-def _copies(batch: SetBatch, number: int) -> SetBatch:
-    """One set several times, without a copy of its points."""
-    return SetBatch(batch.points.expand(number, -1, -1), batch.mask.expand(number, -1))
-
-
-def _samples(state: State) -> Samples:
-    probable = [commit.log_probability for commit in state.commits]
-    total = torch.stack([each for each in probable if each is not None]).sum(0)
-    return Samples(claimed_labels(state.commits), total)
-
-
-def _of_set(commit: Commit, number: int) -> Commit:
-    """What a commit without a density says of one of B sets."""
-    one = slice(number, number + 1)
-    return Commit(
-        commit.joined[one],
-        commit.membership_logits[one],
-        tuple(part[one] for part in commit.memory),
-        cluster=None if commit.cluster is None else commit.cluster[one],
-        log_probability=None if commit.log_probability is None else commit.log_probability[one],
-    )

@@ -19,17 +19,22 @@ ELSEWHERE_WIDTH = 0.35
 
 @dataclass(frozen=True)
 class Verdict:
-    """Which of C candidates is chosen, and what is to be expected of it.
+    """What is to be expected of an answer.
 
-    scores (C,): what decides; expected_agreement: the adjusted Rand index with the truth that is to
-    be expected of the chosen one; k_probabilities (K + 1,): the belief in each number of clusters,
-    zero for none.
+    expected_agreement: the adjusted Rand index with the truth; k_probabilities (K + 1,): the belief
+    in each number of clusters, zero for none.
     """
+
+    expected_agreement: float
+    k_probabilities: Array
+
+
+@dataclass(frozen=True)
+class Choice(Verdict):
+    """Which of C candidates is chosen, and what is to be expected of it; scores (C,) decide."""
 
     chosen: int
     scores: Array
-    expected_agreement: float
-    k_probabilities: Array
 
 
 def judge_candidates(
@@ -39,8 +44,8 @@ def judge_candidates(
     candidates: Sequence[Candidate],
     *,
     chosen: int | None = None,
-) -> Verdict:
-    """The verdict on candidates for standardised columns (n, d) and their axes (n, m).
+) -> Choice:
+    """The choice among candidates for standardised columns (n, d) and their axes (n, m).
 
     The first candidate is a network's own answer. chosen: the candidate that stands whatever the
     judge prefers: its number of clusters is then as probable as that of the best one.
@@ -52,7 +57,7 @@ def judge_candidates(
     expected = judge.calibrated(scores[chosen])
     scores[chosen] = scores.max()
     belief = belief_in_k(scores, evidence.k, judge.temperature)
-    return Verdict(chosen, scores, expected, belief)
+    return Choice(expected, belief, chosen, scores)
 
 
 def belief_in_k(scores: Array, k: NDArray[np.intp], temperature: float) -> Array:

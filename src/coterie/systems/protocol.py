@@ -43,6 +43,17 @@ class Commit:
     density: Density | None = None
     encoded: Any = None
 
+    def of_sets(self, sets: slice) -> "Commit":
+        """The same of some of the sets, without what the next step may reuse."""
+        return Commit(
+            self.joined[sets],
+            self.membership_logits[sets],
+            tuple(part[sets] for part in self.memory),
+            cluster=None if self.cluster is None else self.cluster[sets],
+            log_probability=None if self.log_probability is None else self.log_probability[sets],
+            density=None if self.density is None else self.density.of_sets(sets),
+        )
+
 
 @dataclass(frozen=True)
 class State:
@@ -62,6 +73,20 @@ class State:
         remaining = self.remaining & ~commit.joined
         commits = (*self.commits, replace(commit, encoded=None))
         return State(self.batch, remaining, commits, commit.encoded)
+
+    def of_set(self, number: int) -> "State":
+        """The state of one of the sets."""
+        one = slice(number, number + 1)
+        batch = SetBatch(self.batch.points[one], self.batch.mask[one])
+        return State(
+            batch, self.remaining[one], tuple(commit.of_sets(one) for commit in self.commits)
+        )
+
+    def log_probabilities(self) -> Tensor | None:
+        """How probable the steps of each set were, all together: (B,); None for certain steps."""
+        each = [commit.log_probability for commit in self.commits]
+        known = [part for part in each if part is not None]
+        return torch.stack(known).sum(0) if known and len(known) == len(each) else None
 
     def with_points(self) -> tuple[Commit, ...]:
         """The commits that some point joined; a GPU is synchronised once."""
