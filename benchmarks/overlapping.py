@@ -42,10 +42,12 @@ METHODS: dict[str, Callable[[NDArray, int], NDArray]] = {
 def main() -> None:
     """Score every method on every set, print the means and keep them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("methods", nargs="*", choices=[*METHODS, []], help="all by default")
+    parser.add_argument("methods", nargs="*", metavar="METHOD", help="all by default")
     parser.add_argument("--sets", type=int, default=40)
     arguments = parser.parse_args()
     n_sets, names = arguments.sets, arguments.methods or [*METHODS]
+    for unknown in set(names) - set(METHODS):
+        parser.error(f"no method {unknown!r}: choose from {', '.join(METHODS)}")
     warnings.simplefilter("ignore")
     sets = [draw_overlapping(np.random.default_rng(FIRST_SEED + n)) for n in range(n_sets)]
     bayes = [ari(each.labels, each.bayes) for each in sets]

@@ -38,12 +38,13 @@ class Clusters(NamedTuple):
     factor: Array
 
 
-def draw_overlapping(generator: np.random.Generator) -> Overlapping:
-    """One set of 200 to 2,000 points in 2 to 64 columns, 1 to 10 clusters."""
+def draw_overlapping(generator: np.random.Generator, n: int | None = None) -> Overlapping:
+    """One set of n points, or else 200 to 2,000, in 2 to 64 columns, 1 to 10 clusters."""
     d = round(float(np.exp(generator.uniform(np.log(2), np.log(64)))))
     each = max(LEAST_PER_CLUSTER, POINTS_PER_COLUMN * d)
     k = int(generator.integers(1, min(10, 2000 // each) + 1))
-    n = round(float(np.exp(generator.uniform(np.log(max(200, k * each)), np.log(2000)))))
+    if n is None:
+        n = round(float(np.exp(generator.uniform(np.log(max(200, k * each)), np.log(2000)))))
     informative = max(2, round(d * generator.uniform(0.3, 1.0)))
     clusters = _clusters(k, informative, generator)
     labels = generator.choice(k, n, p=np.exp(clusters.log_weight))

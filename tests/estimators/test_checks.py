@@ -124,7 +124,7 @@ def test_what_is_not_finite_is_named_before_what_is_huge():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_good_table_costs_no_memory(dtype, tmp_path):
-    np.save(tmp_path / "x.npy", np.linspace(-LARGEST / 2, LARGEST, 100_000, dtype=dtype)[:, None])
+    np.save(tmp_path / "x.npy", np.linspace(-LARGEST / 2, LARGEST, 1_000_000, dtype=dtype)[:, None])
     table = np.load(tmp_path / "x.npy", mmap_mode="r")
     tracemalloc.start()
     refuse_bad_values(table)

@@ -18,9 +18,9 @@ from coterie.inference.endings import (
     _half_a_large_one,
     choose_ending,
     consolidated,
-    described,
     framed,
     network,
+    predicted,
     reestimated,
 )
 from coterie.inference.loop import find_clusters
@@ -67,7 +67,7 @@ def test_an_ending_suits_the_system(name, traits, expected):
 )
 def test_flows_have_an_em_of_their_own(name, change_k):
     end: Any = choose_ending(name, Traits((2,), "maf")).end
-    assert (end.func, end.keywords) == (described, {"change_k": change_k})
+    assert (end.func, end.keywords) == (predicted, {"change_k": change_k})
 
 
 @pytest.mark.parametrize("name", ["em", "consolidate"])

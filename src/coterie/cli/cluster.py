@@ -108,8 +108,9 @@ def cluster(
     ending: Annotated[
         Ending,
         typer.Option(
-            help="How clusters are finished: as found by the network, re-estimated by EM, or"
-            " consolidated by their likelihood; auto: the best that the weights support."
+            help="How clusters are finished: as found by the network, chosen by a judge,"
+            " re-estimated by EM, or consolidated by their likelihood; auto: the best that the"
+            " weights support, with a mixture of Gaussians where one describes the table."
         ),
     ] = Ending.auto,
     no_consolidate: Annotated[bool, typer.Option("--no-consolidate", hidden=True)] = False,

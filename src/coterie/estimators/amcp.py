@@ -49,7 +49,9 @@ class AMCP(AmortizedClusterer):
         "amcp-universal". "em": the clusters are re-estimated in the light of each other, and all
         stay (AMCP*). "consolidate": the likelihood may also drop, merge and split clusters. "em"
         and "consolidate" need weights with a density. "auto": "consolidate" where the weights have
-        a density; "judge" for the shipped universal weights on more than three columns; else
+        a density. For weights that read every set in a frame of its own a mixture of Gaussians is
+        fitted first, begun from the network's clusters, and is the answer where it describes the
+        rows; otherwise "judge" for the shipped universal weights on more than three columns. Else
         "network".
     second_look : bool, default=True
         Whether the network may divide each cluster when it sees it alone: with weights that read
@@ -85,14 +87,15 @@ class AMCP(AmortizedClusterer):
         The probability of k clusters at place k, within n_clusters where that is given; computed on
         first access. Where a judge has chosen it is the judge's, and n_clusters_ is the most
         probable k unless small clusters were dissolved. Where the ending consolidates it is the
-        evidence of k under the prior of training. Otherwise the network is run again on eight parts
+        evidence of k under the prior of training, and where a mixture of Gaussians was chosen the
+        evidence of the mixtures compared. Otherwise the network is run again on eight parts
         of the rows, which takes as long as eight fits, and its answers are smoothed: a heuristic
         that was tuned on sets like those of training, no posterior. n_clusters_ need not be the
         most probable k then.
     expected_agreement_ : float or None
-        The adjusted Rand index with the true clusters that the judge expects of `labels_`, computed
-        on first access; None for weights that do not read every set in a frame of its own, and for
-        fewer than 40 rows.
+        The adjusted Rand index with the true clusters that the judge expects of `labels_`, or the
+        mixture of Gaussians where one was chosen; computed on first access. None for weights that
+        do not read every set in a frame of its own, and for fewer than 40 rows.
     runner_up_ : int or None
         Another number of clusters at least half as probable as n_clusters_, the most probable one.
     left_out_ : tuple of LeftOut

@@ -2,26 +2,14 @@ from dataclasses import replace
 
 import pytest
 import torch
+from small import MAF
 from torch import Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.inference.packing import pack, unpack
 from coterie.inference.rules.generative import log_joint
 from coterie.inference.rules.posterior import PosteriorRule
-from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.minimum_loss import DAC
-
-SMALL = DACConfig(
-    width=16,
-    heads=2,
-    slots=4,
-    encoder_blocks=1,
-    decoder_blocks=1,
-    density="maf",
-    context=6,
-    flow_blocks=2,
-    flow_width=8,
-)
 
 
 def points(n: int = 20) -> Tensor:
@@ -32,7 +20,7 @@ def points(n: int = 20) -> Tensor:
 def system():
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return DAC(SMALL).double().eval().requires_grad_(False)
+        return DAC(MAF).double().eval().requires_grad_(False)
 
 
 @pytest.fixture
@@ -80,6 +68,6 @@ def test_it_comes_back_from_a_file(rule):
 
 
 def test_a_system_without_a_density_is_refused(rule):
-    bare = DAC(replace(SMALL, density=None)).double()
+    bare = DAC(replace(MAF, density=None)).double()
     with pytest.raises(TypeError, match="clusters have densities"):
         replace(rule, system=bare).log_probabilities(points())

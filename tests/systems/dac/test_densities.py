@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from small import MAF
 
 from coterie.data.batch import SetBatch
 from coterie.data.priors.warped import WarpedGaussians
@@ -14,17 +15,6 @@ from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.minimum_loss import DAC
 from coterie.weights.format import load_system, make_card, save_system
 
-MAF = DACConfig(
-    width=16,
-    heads=2,
-    slots=4,
-    encoder_blocks=1,
-    decoder_blocks=1,
-    density="maf",
-    context=6,
-    flow_blocks=2,
-    flow_width=8,
-)
 STATISTICIAN = replace(MAF, density="neural_statistician", columns=9, latent=3)
 
 
