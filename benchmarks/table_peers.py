@@ -1,7 +1,7 @@
 """Our models and other methods on the rows of `before_after.py`'s validation tables, k unknown.
 
 The methods get standardised columns, mixtures the first ten principal axes of them, and search for
-up to 15 clusters. Beside them: k-means that is told k.
+up to 15 clusters. Beside them: k-means that is told k. Leiden needs `pip install leidenalg`.
 
     COTERIE_DATA=... python benchmarks/table_peers.py [METHOD ...]
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import StandardScaler
 
 from before_after import ROWS, Given, real_tables
@@ -38,6 +39,7 @@ from coterie.comparison.peers import (
 RESULTS = Path(__file__).parent / "results" / "table_peers.json"
 K_LIMIT = 15
 AXES = 10
+NEIGHBOURS = 15
 # Labels (n,) from standardised columns (n, d) and the true k, which one of the methods may use.
 PEERS: dict[str, Callable[[NDArray, int], NDArray]] = {
     "coterie": lambda units, _: AMCP().fit_predict(units),
@@ -47,6 +49,7 @@ PEERS: dict[str, Callable[[NDArray, int], NDArray]] = {
     "GaussianMixture + BIC": lambda units, _: gaussian_mixture_bic(
         leading(units), K_LIMIT, ALL_COVARIANCES
     ),
+    "Leiden": lambda units, _: leiden(leading(units)),
     "k-means, told k": lambda units, k: KMeans(k, n_init=10, random_state=0).fit_predict(units),
 }
 
@@ -55,6 +58,28 @@ def leading(units: NDArray) -> NDArray:
     """The first principal axes of standardised columns (n, d), at most AXES of them."""
     axes: NDArray = PCA(min(AXES, *units.shape), random_state=0).fit_transform(units)
     return axes
+
+
+def leiden(points: NDArray) -> NDArray:
+    """Leiden communities of the graph of 15 nearest neighbours, resolution 1, as scanpy's default.
+
+    Edges are weighted by the share of neighbours that their ends have in common.
+    """
+    import igraph
+    import leidenalg
+
+    near = kneighbors_graph(points, min(NEIGHBOURS, len(points) - 1), include_self=True)
+    shared = (near @ near.T).multiply(near.maximum(near.T)).tocoo()
+    upper = shared.row < shared.col
+    graph = igraph.Graph(len(points), np.stack([shared.row, shared.col], 1)[upper].tolist())
+    found = leidenalg.find_partition(
+        graph,
+        leidenalg.RBConfigurationVertexPartition,
+        weights=shared.data[upper].tolist(),
+        n_iterations=-1,
+        seed=0,
+    )
+    return np.array(found.membership)
 
 
 def answer(peer: str, given: Given) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from scipy.special import gammaln
 
 from coterie.mixtures.covariances import log_evidence, with_reach
 from coterie.mixtures.gaussians import moments
-from coterie.mixtures.pair_merges import drop_gains, joined, merges, with_one_less
+from coterie.mixtures.pair_merges import best_merge, drop_gains, joined, with_one_less
 from coterie.mixtures.shared_fit import (
     cloud_of,
     entropy,
@@ -67,13 +68,14 @@ def test_joint_moments_are_those_of_the_points_together(three):
         assert found == pytest.approx(expected)
 
 
-def test_the_gain_of_a_merge_is_the_difference_in_evidence(three):
+@pytest.mark.parametrize("n_pieces", [3, 5, 9])
+def test_the_best_merge_changes_the_evidence_most(three, n_pieces):
     """Of the clusters alone: the common covariance, strength and reach stay as they are."""
     points, labels = three
     cloud = cloud_of(points)
-    fit = fit_from(cloud, members(labels), 16.0, steps=20)
+    pieces = labels + 3 * (np.arange(150) % (n_pieces // 3 + 1))
+    fit = fit_from(cloud, members(pieces % n_pieces), 16.0, steps=20)
     frame = with_reach(cloud.frame, fit.parts)
-    pairs = merges(cloud, fit)
     r = fit.responsibilities
 
     def evidence(responsibilities):
@@ -81,9 +83,13 @@ def test_the_gain_of_a_merge_is_the_difference_in_evidence(three):
         each = log_evidence(parts, fit.base.covariance, fit.strength, frame)
         return float((each + gammaln(parts.mass + 1)).sum()) + entropy(responsibilities)
 
-    for a, b, gain in zip(*pairs, strict=True):
+    changes = {}
+    for a, b in combinations(range(n_pieces), 2):
         merged = np.concatenate([np.delete(r, [a, b], 0), (r[a] + r[b])[None]])
-        assert gain == pytest.approx(evidence(merged) - evidence(r))
+        changes[a, b] = evidence(merged) - evidence(r)
+    found = best_merge(cloud, fit)
+    assert found.gain == pytest.approx(max(changes.values()))
+    assert changes[found.first, found.second] == max(changes.values())
 
 
 def test_a_piece_is_taken_back(three):

@@ -19,7 +19,7 @@ from coterie.inference.endings import Context, End, Ended, Ending, with_noise
 from coterie.inference.proposal import Proposal
 from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.judge.verdict import Verdict
-from coterie.mixtures.adequacy import adequacy, expected_ari
+from coterie.mixtures.adequacy import adequacy, expected_ari, is_too_different
 from coterie.mixtures.search import MOST_CLUSTERS, MixtureFit, fit_mixture
 
 MOST_COLUMNS = 64
@@ -81,7 +81,13 @@ def described_by(
         return None
     told = points[rows, :width].astype(np.float64)
     try:
-        fit = fit_mixture(told, start, at_least=constraints.at_least, at_most=most)
+        fit = fit_mixture(
+            told,
+            start,
+            at_least=constraints.at_least,
+            at_most=most,
+            is_futile=is_too_different,
+        )
     except ValueError:  # equal rows: not so many components as are asked for
         return None
     occupied = len(np.unique(fit.labels)) == fit.n_clusters

@@ -23,6 +23,7 @@ TESTED_POINTS = 1_500
 # The share of a point's neighbours that come from its own sample is one half where the samples are
 # alike. Too small a share: the mixture follows single points.
 ALIKE = (0.45, 0.515)
+TOO_DIFFERENT = 0.53  # a search that begins with such a share never ended with samples alike
 # Of the distances, times the root of the number of points: the limit for one draw in thirty, and
 # what it grows by for each coordinate of a centre per point, because the mixture was fitted to the
 # same points.
@@ -73,6 +74,14 @@ def adequacy(points: Array, fit: MixtureFit, *, seed: int = 0) -> Adequacy:
     apart = float(ks_2samp(own, other).statistic) * math.sqrt(len(points))
     limit = FARTHEST_APART + BY_FITTING * fit.mixture.mean.size / math.sqrt(len(points))
     return Adequacy(float(of_set), float(of_draws), apart / limit, least_own(fit.responsibilities))
+
+
+def is_too_different(points: Array, mixture: FullMixture, *, seed: int = 0) -> bool:
+    """Whether points (N, D) are so unlike draws that fewer components cannot describe them."""
+    generator = np.random.default_rng(seed)
+    n_tested = min(len(points), TESTED_POINTS)
+    tested = points[generator.choice(len(points), n_tested, replace=False)]
+    return max(_shares(tested, draw(mixture, n_tested, generator))) > TOO_DIFFERENT
 
 
 def least_own(responsibilities: Array) -> float:

@@ -9,7 +9,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from coterie.mixtures.covariances import log_evidence, with_reach
@@ -19,26 +18,33 @@ from coterie.mixtures.shared_fit import Cloud, SharedFit, fit_from
 LEAST_LEFT = 1e-12
 
 
-class Merges(NamedTuple):
-    """All pairs (P,) of components, and the change in evidence (P,) if they are merged."""
+class Merge(NamedTuple):
+    """Two components, and the change in evidence if they are merged."""
 
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    gain: Array
+    first: int
+    second: int
+    gain: float
 
 
-def merges(cloud: Cloud, fit: SharedFit) -> Merges:
-    """The change in evidence for merging each pair of components."""
+def best_merge(cloud: Cloud, fit: SharedFit) -> Merge:
+    """The pair of components whose merger gains the most evidence, or loses the least."""
     frame, parts = with_reach(cloud.frame, fit.parts), fit.parts
     first, second = np.triu_indices(fit.n_clusters, 1)
     joint = joined(parts.take(first), parts.take(second))
     own = log_evidence(parts, fit.base.covariance, fit.strength, frame) + gammaln(parts.mass + 1)
     whole = log_evidence(joint, fit.base.covariance, fit.strength, frame) + gammaln(joint.mass + 1)
-    r = fit.responsibilities
-    disorder = xlogy(r, r).sum(1)
-    shared = np.array([_negative_entropy(r[a] + r[b]) for a, b in zip(first, second, strict=True)])
-    gain = whole - own[first] - own[second] - shared + disorder[first] + disorder[second]
-    return Merges(first, second, gain)
+    most = whole - own[first] - own[second]  # if no point is shared between the two
+    disorder = xlogy(fit.responsibilities, fit.responsibilities).sum(1)
+    best = Merge(0, 0, -math.inf)
+    for pair in np.argsort(-most):
+        if most[pair] <= best.gain:
+            break
+        one, other = int(first[pair]), int(second[pair])
+        together = fit.responsibilities[one] + fit.responsibilities[other]
+        shared = xlogy(together, together).sum() - disorder[one] - disorder[other]
+        if most[pair] - shared > best.gain:
+            best = Merge(one, other, float(most[pair] - shared))
+    return best
 
 
 def joined(one: Moments, other: Moments) -> Moments:
@@ -63,10 +69,10 @@ def drop_gains(fit: SharedFit) -> Array:
 
 def with_one_less(cloud: Cloud, fit: SharedFit, *, steps: int) -> SharedFit:
     """The fit with one component less, by the best merge or drop, after some EM steps."""
-    pairs, drops = merges(cloud, fit), drop_gains(fit)
-    pair, component = int(pairs.gain.argmax()), int(drops.argmax())
-    if pairs.gain[pair] >= drops[component]:
-        responsibilities = _merged(fit, int(pairs.first[pair]), int(pairs.second[pair]))
+    pair, drops = best_merge(cloud, fit), drop_gains(fit)
+    component = int(drops.argmax())
+    if pair.gain >= drops[component]:
+        responsibilities = _merged(fit, pair.first, pair.second)
     else:
         responsibilities = _dropped(cloud, fit, component)
     return fit_from(cloud, responsibilities, fit.strength, steps=steps)
@@ -80,7 +86,3 @@ def _merged(fit: SharedFit, one: int, other: int) -> Array:
 def _dropped(cloud: Cloud, fit: SharedFit, component: int) -> Array:
     rest = fit.mixture.take(np.delete(np.arange(fit.n_clusters), component))
     return expectation(log_joint(cloud.rows, rest)).responsibilities
-
-
-def _negative_entropy(shares: Array) -> float:
-    return float(xlogy(shares, shares).sum())

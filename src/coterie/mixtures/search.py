@@ -12,6 +12,7 @@ it takes about 50 ms on one thread.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,12 +75,18 @@ class MixtureFit:
 
 
 def fit_mixture(
-    points: NDArray, labels: NDArray[np.integer], *, at_least: int = 1, at_most: int | None = None
+    points: NDArray,
+    labels: NDArray[np.integer],
+    *,
+    at_least: int = 1,
+    at_most: int | None = None,
+    is_futile: Callable[[Array, FullMixture], bool] | None = None,
 ) -> MixtureFit:
     """Search for a mixture for points (N, D), starting from labels (N,), -1 for none.
 
     The result has at_least to at_most components; by default at_most is MOST_CLUSTERS, or the
-    number of clusters in the labels if that is larger.
+    number of clusters in the labels if that is larger. is_futile: asked about a mixture with as
+    many components as cuts give, before any is removed; the search ends there if it is.
     """
     if not len(points) == len(labels) > 0:
         raise ValueError(f"{len(points)} points, {len(labels)} labels")
@@ -92,7 +99,7 @@ def fit_mixture(
     start = members(labels)
     limit = max(MOST_CLUSTERS, len(start)) if at_most is None else at_most
     tried = _Tried(cloud, at_least, limit)
-    tried.search(start)
+    tried.search(start, is_futile or (lambda *_: False))
     best = tried.best()
     by_weight = best.mixture.take(np.argsort(-best.mixture.log_weight, kind="stable"))
     # A final E-step, so that the labels equal those predicted later for the same points.
@@ -131,7 +138,7 @@ class _Tried:
             self.by_number[k] = fit
         return fit
 
-    def search(self, start: Array) -> None:
+    def search(self, start: Array, is_futile: Callable[[Array, FullMixture], bool]) -> None:
         """Run all moves from responsibilities (K, N)."""
         # The strength estimated from clusters of equal shape, as of k-means, may be misleading.
         strengths = {weighed(self.cloud, start, -math.inf).strength, USUAL_STRENGTH}
@@ -139,6 +146,8 @@ class _Tried:
         fit = max(fits, key=lambda each: each.evidence)
         fit = self.cut_what_pays(fit)
         fit = self.cut_what_must(fit)
+        if is_futile(self.cloud.points, self.cut_all(fit).mixture):
+            return
         self.follow_removals(fit)
         self.follow_removals(self.cut_all(self.best()))
         for _ in range(ROUNDS):
