@@ -255,7 +255,7 @@ def weighted(points, rows, counts):
     """A run on some of the points, whatever drew them."""
     sample = Sample(np.asarray(rows), None if counts is None else np.asarray(counts, float))
     config, state = InferenceConfig(), np.random.RandomState(0)
-    return cluster_points(Nearest(), points, config, state, sample=sample).clustering
+    return cluster_points(Nearest(), points, config, state, contexts=[sample]).clustering
 
 
 def test_points_that_are_there_twice_are_told_once(blobs):

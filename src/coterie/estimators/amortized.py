@@ -49,7 +49,13 @@ from coterie.inference.context import Sample, draw_weighted_context
 from coterie.inference.described import described
 from coterie.inference.endings import ENDINGS, Ending, EndingName, choose_ending
 from coterie.inference.engine import InferenceConfig, cluster_points
-from coterie.inference.hashed_draw import draw_by_value, draw_rows, in_hashed_order, salted
+from coterie.inference.hashed_draw import (
+    draw_by_value,
+    draw_contexts,
+    draw_rows,
+    in_hashed_order,
+    salted,
+)
 from coterie.inference.outliers import scattered
 from coterie.inference.result import NOISE
 from coterie.inference.row_hashes import row_hashes
@@ -62,6 +68,7 @@ from coterie.weights.format import Card
 # Where the likelihood decides, the network sees this many rows for each cluster of its largest
 # training sets, and at least so many, see `inference/engine.py`.
 PROPOSAL_POINTS_PER_CLUSTER, LEAST_PROPOSAL_POINTS = 32, 128
+N_CONTEXTS = 5  # of a large table, of networks that read every set in a frame of its own
 
 
 class AmortizedClusterer(
@@ -202,11 +209,11 @@ class AmortizedClusterer(
                 notes = self._encoding.notes  # without those on gaps, which are of the sample
         # Without a seed the draws do not depend on global state.
         random_state = check_random_state(0 if self.random_state is None else self.random_state)
-        sample = self._sample(table, sample_weight, config.context_size, random_state)
-        representative = slice(None) if sample_weight is None else sample.rows
+        samples = self._samples(table, sample_weight, config.context_size, random_state)
+        representative = slice(None) if sample_weight is None else samples[0].rows
         if self.noise and traits.frame == "standard":
-            sample = self._without_outliers(table, sample)
-            representative = sample.rows
+            samples = [self._without_outliers(table, sample) for sample in samples]
+            representative = samples[0].rows
         if traits.reads_images:
             encoded = self._fit_images(network, table[representative], traits)
             frame: Frame = encoded
@@ -224,7 +231,7 @@ class AmortizedClusterer(
             random_state,
             columns=columns,
             exact=exact,
-            sample=sample,
+            contexts=samples,
         )
         if outcome.frame is None and not traits.reads_images:
             notes = (*notes, *projected(table.shape[1], traits.columns))
@@ -238,7 +245,7 @@ class AmortizedClusterer(
         if traits.frame == "standard" and outcome.verdict is None:
             judged = outcome.rows[judged_rows(len(outcome.rows))]
             units = framed.units(judged).astype(np.float32)
-        drawn = table[sample.rows]
+        drawn = table[outcome.rows]
         return Found(
             Fitted(outcome.frame or frame, outcome.rule, outcome.noise),
             replace(outcome.clustering, warnings=notes),
@@ -327,18 +334,24 @@ class AmortizedClusterer(
             constraints=Constraints.of(self.n_clusters, self.min_cluster_size, self.noise),
         )
 
-    def _sample(
+    def _samples(
         self,
         table: NDArray,
         sample_weight: ArrayLike | None,
         context_size: int,
         random_state: np.random.RandomState,
-    ) -> Sample:
-        """The context: by weights where there are any, otherwise by value and seed."""
+    ) -> list[Sample]:
+        """The contexts: one by weights where there are any, otherwise by value and seed.
+
+        The frame of its own in which a network reads every set is that of few rows: several
+        contexts of a large table vote.
+        """
         if sample_weight is not None:
             weights = checked_weights(sample_weight, table)
-            return draw_weighted_context(weights, context_size, random_state)
-        return Sample(draw_by_value(table, context_size, salt=self._salt())[0])
+            return [draw_weighted_context(weights, context_size, random_state)]
+        n_contexts = N_CONTEXTS if self._card().traits.frame == "standard" else 1
+        drawn = draw_contexts(table, context_size, n_contexts, salt=self._salt())
+        return [Sample(rows) for rows in drawn]
 
     def _most_rows(self) -> int:
         """With more rows than this, the frame and the clusters are found on so many of them."""

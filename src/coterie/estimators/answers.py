@@ -73,6 +73,11 @@ class Answers(TableReader):
         return self._expected_agreement
 
     @property
+    def stability_(self) -> float | None:
+        """The mean agreement of the answers of several samples; 1 where all rows were read."""
+        return self._fit_record("stability_").outcome.stability
+
+    @property
     def runner_up_(self) -> int | None:
         """Another number of clusters that is nearly as probable as n_clusters_, if there is one."""
         return nearly_as_probable(self.k_probabilities_, self.n_clusters_)

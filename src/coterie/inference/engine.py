@@ -2,12 +2,13 @@
 
 Clusters are found on a context of at most context_size points; the resulting rule labels all
 points, chunk by chunk. Sets that fit into the context are used whole. Beside the results nothing
-grows with the number of points.
+grows with the number of points. Of larger sets several contexts may be asked.
 
 Where the likelihood decides, the network only proposes clusters and sees a part of the context. On
 sets of up to 12 Gaussians 128 to 512 points changed the mean ARI by less than 0.0003.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,11 +21,18 @@ from coterie.data.batch import SetBatch
 from coterie.encoders.items import EncodedItems
 from coterie.encoders.protocol import Encoder
 from coterie.frames.protocol import Frame, FramedTable
-from coterie.inference.assignment import Points, apply, keep_clusters, occupied_by_size
+from coterie.inference.assignment import (
+    Points,
+    apply,
+    apply_labels,
+    keep_clusters,
+    occupied_by_size,
+)
 from coterie.inference.constraints import Constraints, apply_constraints
 from coterie.inference.context import Rows, Sample, draw_context, evenly_spaced
-from coterie.inference.endings import NETWORK_ENDING, Context, Ending
-from coterie.inference.proposal import propose
+from coterie.inference.election import Election, elect, is_settled
+from coterie.inference.endings import NETWORK_ENDING, Context, Ended, Ending
+from coterie.inference.proposal import Proposal, propose
 from coterie.inference.result import Clustering
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.wrapped import tempered
@@ -66,7 +74,8 @@ class Outcome(NamedTuple):
     are (m,); sure: how sure the system was of its steps; verdict: on the answer, if there is one;
     frame: that of the context and the rule, where it is not the network's; described: whether a
     mixture of Gaussians describes the context; samples: all draws (S, m) of a point-wise system, of
-    which the most probable was kept.
+    which the most probable was kept; stability: the mean agreement of several contexts' answers,
+    1 where the context has all points, None for a single sample of them.
     """
 
     clustering: Clustering
@@ -79,6 +88,21 @@ class Outcome(NamedTuple):
     frame: Frame | None = None
     described: bool = False
     samples: NDArray[np.intp] | None = None
+    stability: float | None = None
+
+
+class _Answer(NamedTuple):
+    """What the system and the ending say of a context; points (n, D): as the rule reads them."""
+
+    points: Points
+    context: Context
+    proposal: Proposal
+    warnings: tuple[str, ...]
+    ended: Ended
+
+    def labels(self, rows: Rows) -> NDArray[np.intp]:
+        """The labels (m,) of some points."""
+        return apply_labels(self.ended.rule, np.asarray(self.points[rows]))
 
 
 def cluster_points(
@@ -89,47 +113,39 @@ def cluster_points(
     *,
     columns: int | None = None,
     exact: Sequential | Direct | None = None,
-    sample: Sample | None = None,
+    contexts: Sequence[Sample] | None = None,
 ) -> Outcome:
     """Cluster the points (n, D) of one set, of which only the first columns hold data.
 
     Points may be items of any shape where the system has an encoder for them; the rule is then one
     for the encoder's vectors. exact: the system in float64, where the caller has it; otherwise a
-    copy is made if need be. sample: the context, where it is not to be drawn uniformly.
+    copy is made if need be. contexts: samples of the points, of which the answer that agrees best
+    with the others is taken; all have the counts of the first. By default one is drawn uniformly.
     """
     encoder: Encoder | None = getattr(system, "item_encoder", None)
     if encoder is not None and points[:0].ndim > 2:  # not encoded yet
         points = EncodedItems(points, encoder, config.device)
-    if sample is None:
-        sample = draw_context(len(points), config.context_size, random_state)
-    index, counts = sample
+    if contexts is None:
+        contexts = [draw_context(len(points), config.context_size, random_state)]
+    counts = contexts[0].counts
     config.constraints.check(len(points) if counts is None else round(counts.sum()))
-    drawn = np.array(points[index])  # a copy: torch warns of rows that cannot be written
-    # In a canonical order: sums depend on it, and a permuted or weighted set must have the same
-    # clusters to the last bit.
-    order = np.lexsort(drawn.T)
-    rule_device = "cpu" if len(points) <= config.chunk_size else config.device
-    seen = evenly_spaced(len(drawn), _n_shown(len(drawn), config))
-    table = points if isinstance(points, FramedTable) else None
-    context = Context(drawn[order], index[order], seen, columns, rule_device, table)
-    batch = SetBatch.single(torch.from_numpy(context.points[seen]).to(config.device))
-    generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
-    # Where the likelihood decides, it also divides.
-    looks = config.second_look and not config.ending.proposes
-    proposal, warnings = propose(
-        system,
-        batch,
-        generator,
-        second_look=looks,
-        n_samples=config.n_samples,
-        n_restarts=config.n_restarts,
-    )
-    ended = config.ending.end(proposal._replace(exact=exact), context, config.constraints)
+    answers: list[_Answer] = []
+    votes: list[NDArray[np.intp]] = []
+    compared = np.concatenate([sample.rows for sample in contexts[:2]])
+    for sample in contexts:
+        generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
+        answers.append(_answer(system, points, config, sample.rows, columns, exact, generator))
+        if len(contexts) > 1:
+            votes.append(answers[-1].labels(compared))
+            if is_settled(votes):
+                break
+    chosen, stability = elect(votes) if votes else Election(0, None)
+    if len(points) <= config.context_size:
+        stability = 1.0  # nothing was drawn
+    points, context, proposal, warnings, ended = answers[chosen]
     steps = trace(proposal, context, whole=config.whole_trace)
-    if ended.frame is not None and table is not None:
-        points = FramedTable(table.table, ended.frame)
-        context = context._replace(points=points[context.rows])
-
+    if ended.frame is not None:
+        context = context._replace(points=np.asarray(points[context.rows]))
     rule, noise, unsatisfied = apply_constraints(
         ended.rule,
         points,
@@ -148,7 +164,7 @@ def cluster_points(
         log_likelihood=ended.log_likelihood,
         steps=steps,
         warnings=(*warnings, *unsatisfied),
-        context_size=len(np.unique(index)),
+        context_size=len(np.unique(context.rows)),
     )
     rule = rule.select(torch.from_numpy(by_size).to(rule.device))
     draws = None if proposal.samples is None else proposal.samples.labels.cpu().numpy()
@@ -158,7 +174,43 @@ def cluster_points(
         frame=ended.frame,
         described=ended.described,
         samples=draws,
+        stability=stability,
     )
+
+
+def _answer(
+    system: Sequential | Direct,
+    points: Points,
+    config: InferenceConfig,
+    rows: Rows,
+    columns: int | None,
+    exact: Sequential | Direct | None,
+    generator: Generator,
+) -> _Answer:
+    """What the system and the ending say of the rows (m,) of a context."""
+    drawn = np.array(points[rows])  # a copy: torch warns of rows that cannot be written
+    # In a canonical order: sums depend on it, and a permuted or weighted set must have the same
+    # clusters to the last bit.
+    order = np.lexsort(drawn.T)
+    rule_device = "cpu" if len(points) <= config.chunk_size else config.device
+    seen = evenly_spaced(len(drawn), _n_shown(len(drawn), config))
+    table = points if isinstance(points, FramedTable) else None
+    context = Context(drawn[order], rows[order], seen, columns, rule_device, table)
+    batch = SetBatch.single(torch.from_numpy(context.points[seen]).to(config.device))
+    # Where the likelihood decides, it also divides.
+    looks = config.second_look and not config.ending.proposes
+    proposal, warnings = propose(
+        system,
+        batch,
+        generator,
+        second_look=looks,
+        n_samples=config.n_samples,
+        n_restarts=config.n_restarts,
+    )
+    ended = config.ending.end(proposal._replace(exact=exact), context, config.constraints)
+    if ended.frame is not None and table is not None:
+        points = FramedTable(table.table, ended.frame)
+    return _Answer(points, context, proposal, warnings, ended)
 
 
 def _n_shown(n_points: int, config: InferenceConfig) -> int:

@@ -27,6 +27,7 @@ Indices = NDArray[np.intp]
 RARITY = 65_536
 CAPACITY = 100_000  # distinct values whose rows are counted
 CHUNK = 65_536
+ANOTHER = 0x5851_F42D_4C95_7F2D  # times 0, 1, 2, ... gives salts whose bits differ
 MAX_COPIES = 4_194_304  # of the counted rows; more are scaled down, to save memory
 
 
@@ -78,6 +79,17 @@ def draw_by_value(
     if len(table) <= size:
         return [np.arange(len(table))]
     return draw_rows(salted(row_hashes(table), salt), size, n_contexts)
+
+
+def draw_contexts(table: NDArray, size: int, n_contexts: int, *, salt: int = 0) -> list[Indices]:
+    """Independent samples, which may overlap; one, the whole table, if that is no larger."""
+    if len(table) <= size:
+        return [np.arange(len(table))]
+    hashes = row_hashes(table)
+    return [
+        draw_rows(salted(hashes, salt ^ (number * ANOTHER % 2**64)), size)[0]
+        for number in range(n_contexts)
+    ]
 
 
 def draw_rows(hashes: Hashes, size: int, n_contexts: int = 1) -> list[Indices]:
