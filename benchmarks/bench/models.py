@@ -16,8 +16,9 @@ import coterie
 from coterie.data.batch import SetBatch
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.registry import clusterer
+from coterie.inference.config import InferenceConfig
 from coterie.inference.endings import EndingName, choose_ending
-from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.engine import cluster_points
 from coterie.inference.loop import find_clusters
 from coterie.inference.result import Clustering
 from coterie.inference.samples import draw_samples

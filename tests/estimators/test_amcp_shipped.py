@@ -13,8 +13,9 @@ import coterie
 from coterie.estimators.amcp import AMCP
 from coterie.estimators.registry import DEFAULT, clusterer
 from coterie.inference.assignment import apply_labels
+from coterie.inference.config import InferenceConfig
 from coterie.inference.endings import choose_ending
-from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.engine import cluster_points
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.replay import ReplayRule
 from coterie.metrics import ari

@@ -12,9 +12,10 @@ from coterie.inference.belief import (
     repeated_answers,
     smear,
 )
+from coterie.inference.config import InferenceConfig
 from coterie.inference.constraints import Constraints
 from coterie.inference.endings import choose_ending
-from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.engine import cluster_points
 from coterie.systems.amcp.config import AMCPConfig
 from coterie.systems.amcp.steps import AMCP
 from coterie.weights.catalogue import open_model

@@ -8,10 +8,11 @@ from torch import Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.inference.assignment import apply, apply_labels
+from coterie.inference.config import InferenceConfig
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Sample
 from coterie.inference.endings import choose_ending
-from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.engine import cluster_points
 from coterie.metrics import ari
 from coterie.systems.protocol import (
     Commit,

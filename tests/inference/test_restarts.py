@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from coterie.data.batch import SetBatch
-from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.config import InferenceConfig
+from coterie.inference.engine import cluster_points
 from coterie.inference.loop import find_clusters
 from coterie.inference.restarts import best_run
 from coterie.systems.dac.config import DACConfig

@@ -9,9 +9,10 @@ import torch
 from sklearn.metrics import adjusted_rand_score
 
 from coterie.data.batch import SetBatch
+from coterie.inference.config import InferenceConfig
 from coterie.inference.constraints import Constraints
 from coterie.inference.endings import Ending, choose_ending, framed
-from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.engine import cluster_points
 from coterie.inference.loop import find_clusters, find_labels
 from coterie.systems.protocol import Direct, Sequential, claimed_labels
 

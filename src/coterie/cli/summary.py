@@ -51,6 +51,7 @@ def summary(
         ],
         "noise": sizes.noise,
         **_belief(model.clustering_),
+        "stability": model.stability_,
         "mean_log_likelihood": model.clustering_.log_likelihood,
         "notes": list(notes),
     }
@@ -100,6 +101,8 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
         believed = ", ".join(f"{k} ({p:.0%})" for k, p in numbers)
         say(f"[dim]belief   [/] number of clusters {believed}")
         say(f"[dim]expected [/] agreement with the true clusters {expected:.2f} (ARI)")
+    if (stability := result.get("stability")) is not None:
+        say(f"[dim]stability[/] agreement between samples of the rows {stability:.2f} (ARI)")
     if (other := result.get("runner_up")) is not None:
         clusters = "cluster is" if other == 1 else "clusters are"
         say(f"[yellow]note     [/] {other} {clusters} nearly as probable: --n-clusters {other}")

@@ -58,7 +58,7 @@ class AMCP(AmortizedClusterer):
         every set in a frame of its own, as "amcp-universal", and with those that have a density,
         unless the ending consolidates. Other weights never do: they would divide bent clusters.
     context_size : int or None, default=None
-        With more rows than this the clusters are found on a random sample of this size; None for
+        With more rows than this the clusters are found on random samples of this size; None for
         the default of the weights: 10,000, for "amcp-universal" 2,000.
     whole_trace : bool, default=False
         Where the ending consolidates, the network only proposes clusters: it sees 32 rows for each
@@ -96,6 +96,11 @@ class AMCP(AmortizedClusterer):
         The adjusted Rand index with the true clusters that the judge expects of `labels_`, or the
         mixture of Gaussians where one was chosen; computed on first access. None for weights that
         do not read every set in a frame of its own, and for fewer than 40 rows.
+    stability_ : float or None
+        Of tables of more rows than context_size, with weights that read every set in a frame of its
+        own: up to five samples are clustered, two if these agree, and the answer that agrees best
+        with the others is taken. This is the mean agreement (ARI) of two of them; None where one
+        sample was clustered, or all rows.
     runner_up_ : int or None
         Another number of clusters at least half as probable as n_clusters_, the most probable one.
     left_out_ : tuple of LeftOut

@@ -25,7 +25,7 @@ from coterie.estimators.answers import Answers, count_rows
 from coterie.estimators.checks import checked_weights, refuse_no_pixels
 from coterie.estimators.deprecation import ending_of
 from coterie.estimators.fitted import Fitted
-from coterie.estimators.found import Found, projected, renumbered, strange_remarks
+from coterie.estimators.found import Found, projected, renumbered, strange_remarks, unstable_remark
 from coterie.estimators.hub import Pretrained
 from coterie.estimators.panel import judged_ending
 from coterie.frames.column_roles import LeftOut
@@ -44,11 +44,12 @@ from coterie.inference.belief import (
     FitRecord,
     judged_rows,
 )
+from coterie.inference.config import InferenceConfig
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Sample, draw_weighted_context
 from coterie.inference.described import described
 from coterie.inference.endings import ENDINGS, Ending, EndingName, choose_ending
-from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.engine import cluster_points
 from coterie.inference.hashed_draw import (
     draw_by_value,
     draw_contexts,
@@ -239,6 +240,7 @@ class AmortizedClusterer(
             *notes,
             *size_warnings(outcome.context[:, : frame.width], card.sizes),
             *strange_remarks(outcome, card, config.constraints),
+            *unstable_remark(outcome.stability),
             *outcome.clustering.warnings,
         )
         units = None

@@ -74,7 +74,7 @@ class Answers(TableReader):
 
     @property
     def stability_(self) -> float | None:
-        """The mean agreement of the answers of several samples; 1 where all rows were read."""
+        """The mean agreement (ARI) of the answers of several samples; None for one."""
         return self._fit_record("stability_").outcome.stability
 
     @property

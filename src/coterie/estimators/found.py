@@ -15,6 +15,8 @@ from coterie.inference.result import Clustering, Step
 from coterie.ood.size import cluster_count_warnings, texture_warnings
 from coterie.weights.format import Card
 
+STABLE = 0.7  # mean agreement of samples
+
 
 class Found(NamedTuple):
     """What a fit finds: the labels of the clustering are those of the rows it was given.
@@ -46,6 +48,16 @@ def projected(given: int, width: int) -> tuple[str, ...]:
     return (
         f"the network reads {width} columns, X has {given}: clustering its first {width}"
         " principal components",
+    )
+
+
+def unstable_remark(stability: float | None) -> tuple[str, ...]:
+    """A remark where samples of a large table have other clusters."""
+    if stability is None or stability >= STABLE:
+        return ()
+    return (
+        f"samples of the rows have different clusters (mean agreement {stability:.2f}, ARI):"
+        " the number of clusters depends on the draw",
     )
 
 

@@ -18,8 +18,8 @@ from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.answers import count_rows, rows_and_draws
 from coterie.estimators.found import Found
 from coterie.frames.protocol import FramedTable
+from coterie.inference.config import InferenceConfig
 from coterie.inference.endings import Ending, EndingName
-from coterie.inference.engine import InferenceConfig
 from coterie.inference.samples import LONGEST, draw_samples, in_words, require_time
 from coterie.systems.protocol import PointWise
 from coterie.weights.catalogue import open_model

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.inference.assignment import apply, apply_labels
+from coterie.inference.config import InferenceConfig
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows, evenly_spaced
-from coterie.inference.engine import InferenceConfig, Outcome, cluster_points
+from coterie.inference.engine import Outcome, cluster_points
 from coterie.inference.judged import JUDGED_ROWS, expected_agreement, worth_judging
 from coterie.inference.samples import shares_of_k
 from coterie.judge.store import open_judge

@@ -72,7 +72,8 @@ class Ended(NamedTuple):
 
     verdict: on the answer, where there is one; own: whether the probabilities are a network's own;
     frame: that of the points of the rule, where it is not the network's; described: whether a
-    mixture of Gaussians was found to describe the context.
+    mixture of Gaussians was found to describe the context; with_k: the best answer with another
+    number of clusters, None for numbers that were not tried.
     """
 
     rule: Rule
@@ -81,6 +82,13 @@ class Ended(NamedTuple):
     own: bool = True
     frame: Frame | None = None
     described: bool = False
+    with_k: "Callable[[int], Ended | None] | None" = None
+
+    def believing(self, k_probabilities: NDArray[np.float64]) -> "Ended":
+        """The same with another belief in k (K + 1,), where there is a verdict."""
+        if self.verdict is None:
+            return self
+        return self._replace(verdict=Verdict(self.verdict.expected_agreement, k_probabilities))
 
 
 End = Callable[[Proposal, Context, Constraints], Ended]

@@ -9,7 +9,6 @@ sets of up to 12 Gaussians 128 to 512 points changed the mean ARI by less than 0
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -17,54 +16,26 @@ import torch
 from numpy.typing import NDArray
 from torch import Generator
 
-from coterie.data.batch import SetBatch
 from coterie.encoders.items import EncodedItems
 from coterie.encoders.protocol import Encoder
-from coterie.frames.protocol import Frame, FramedTable
+from coterie.frames.protocol import Frame
+from coterie.inference.answer import Answer, answer_for
 from coterie.inference.assignment import (
     Points,
     apply,
-    apply_labels,
     keep_clusters,
     occupied_by_size,
 )
-from coterie.inference.constraints import Constraints, apply_constraints
-from coterie.inference.context import Rows, Sample, draw_context, evenly_spaced
-from coterie.inference.election import Election, elect, is_settled
-from coterie.inference.endings import NETWORK_ENDING, Context, Ended, Ending
-from coterie.inference.proposal import Proposal, propose
+from coterie.inference.config import InferenceConfig
+from coterie.inference.constraints import apply_constraints
+from coterie.inference.context import Rows, Sample, draw_context
+from coterie.inference.election import ask_contexts
 from coterie.inference.result import Clustering
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.wrapped import tempered
 from coterie.inference.trace import trace
 from coterie.judge.verdict import Verdict
 from coterie.systems.protocol import Direct, Sequential
-
-
-@dataclass(frozen=True)
-class InferenceConfig:
-    """How to run a system, and what to do with the clusters found.
-
-    ending: how the clusters become a rule; second_look: whether the network may divide each cluster
-    when it sees it alone; n_samples: how many draws a point-wise system makes, and n_restarts: how
-    often another system that draws at random is run, of which the most probable counts;
-    context_size: on how many points clusters are found; n_proposal_points: how many of these the
-    network sees where it only proposes, None for all; whole_trace: whether the trace tells of the
-    other points too; temperature: of the rule's probabilities; constraints: on the clusters,
-    whatever finds them.
-    """
-
-    ending: Ending = NETWORK_ENDING
-    second_look: bool = False
-    n_samples: int = 1
-    context_size: int = 10_000
-    n_proposal_points: int | None = None
-    whole_trace: bool = False
-    n_restarts: int = 1
-    temperature: float = 1.0
-    chunk_size: int = 65_536
-    device: str = "cpu"
-    constraints: Constraints = field(default_factory=Constraints)
 
 
 class Outcome(NamedTuple):
@@ -75,7 +46,7 @@ class Outcome(NamedTuple):
     frame: that of the context and the rule, where it is not the network's; described: whether a
     mixture of Gaussians describes the context; samples: all draws (S, m) of a point-wise system, of
     which the most probable was kept; stability: the mean agreement of several contexts' answers,
-    1 where the context has all points, None for a single sample of them.
+    None where one was asked for.
     """
 
     clustering: Clustering
@@ -89,20 +60,6 @@ class Outcome(NamedTuple):
     described: bool = False
     samples: NDArray[np.intp] | None = None
     stability: float | None = None
-
-
-class _Answer(NamedTuple):
-    """What the system and the ending say of a context; points (n, D): as the rule reads them."""
-
-    points: Points
-    context: Context
-    proposal: Proposal
-    warnings: tuple[str, ...]
-    ended: Ended
-
-    def labels(self, rows: Rows) -> NDArray[np.intp]:
-        """The labels (m,) of some points."""
-        return apply_labels(self.ended.rule, np.asarray(self.points[rows]))
 
 
 def cluster_points(
@@ -129,20 +86,13 @@ def cluster_points(
         contexts = [draw_context(len(points), config.context_size, random_state)]
     counts = contexts[0].counts
     config.constraints.check(len(points) if counts is None else round(counts.sum()))
-    answers: list[_Answer] = []
-    votes: list[NDArray[np.intp]] = []
-    compared = np.concatenate([sample.rows for sample in contexts[:2]])
-    for sample in contexts:
+
+    def ask(sample: Sample) -> Answer:
         generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
-        answers.append(_answer(system, points, config, sample.rows, columns, exact, generator))
-        if len(contexts) > 1:
-            votes.append(answers[-1].labels(compared))
-            if is_settled(votes):
-                break
-    chosen, stability = elect(votes) if votes else Election(0, None)
-    if len(points) <= config.context_size:
-        stability = 1.0  # nothing was drawn
-    points, context, proposal, warnings, ended = answers[chosen]
+        return answer_for(system, points, config, sample.rows, columns, exact, generator)
+
+    elected, stability = ask_contexts(ask, contexts)
+    points, context, proposal, warnings, ended = elected
     steps = trace(proposal, context, whole=config.whole_trace)
     if ended.frame is not None:
         context = context._replace(points=np.asarray(points[context.rows]))
@@ -176,45 +126,3 @@ def cluster_points(
         samples=draws,
         stability=stability,
     )
-
-
-def _answer(
-    system: Sequential | Direct,
-    points: Points,
-    config: InferenceConfig,
-    rows: Rows,
-    columns: int | None,
-    exact: Sequential | Direct | None,
-    generator: Generator,
-) -> _Answer:
-    """What the system and the ending say of the rows (m,) of a context."""
-    drawn = np.array(points[rows])  # a copy: torch warns of rows that cannot be written
-    # In a canonical order: sums depend on it, and a permuted or weighted set must have the same
-    # clusters to the last bit.
-    order = np.lexsort(drawn.T)
-    rule_device = "cpu" if len(points) <= config.chunk_size else config.device
-    seen = evenly_spaced(len(drawn), _n_shown(len(drawn), config))
-    table = points if isinstance(points, FramedTable) else None
-    context = Context(drawn[order], rows[order], seen, columns, rule_device, table)
-    batch = SetBatch.single(torch.from_numpy(context.points[seen]).to(config.device))
-    # Where the likelihood decides, it also divides.
-    looks = config.second_look and not config.ending.proposes
-    proposal, warnings = propose(
-        system,
-        batch,
-        generator,
-        second_look=looks,
-        n_samples=config.n_samples,
-        n_restarts=config.n_restarts,
-    )
-    ended = config.ending.end(proposal._replace(exact=exact), context, config.constraints)
-    if ended.frame is not None and table is not None:
-        points = FramedTable(table.table, ended.frame)
-    return _Answer(points, context, proposal, warnings, ended)
-
-
-def _n_shown(n_points: int, config: InferenceConfig) -> int:
-    """How many of n points the network sees."""
-    if not config.ending.proposes or config.n_proposal_points is None:
-        return n_points
-    return config.n_proposal_points

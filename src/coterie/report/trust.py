@@ -18,8 +18,8 @@ class Trust:
     """What a model says of its own result; None for what it does not say.
 
     k_probabilities: the probability of k clusters at place k (K + 1,); expected_agreement: with the
-    true groups, as an adjusted Rand index; stability: the agreement between clusterings of parts of
-    the rows, 0 to 1; runner_up: the number of clusters that is nearly as probable.
+    true groups, as an adjusted Rand index; stability: the agreement between clusterings of samples
+    of the rows; runner_up: the number of clusters that is nearly as probable.
     """
 
     k_probabilities: NDArray[np.float64] | None = None
@@ -79,7 +79,7 @@ def trust_remarks(trust: Trust, found: int) -> tuple[Remark, ...]:
         remarks.append(Remark(words))
     if trust.stability is not None:
         value = f"{trust.stability:.2f}"
-        words = f"Stability: {value} (1: the same clusters are found in parts of the rows)."
+        words = f"Stability: {value} (1: samples of the rows give the same clusters)."
         remarks.append(Remark(words))
     if trust.runner_up is not None and trust.runner_up != found:
         be = "is" if trust.runner_up == 1 else "are"

@@ -17,8 +17,9 @@ from torch import nn
 
 from coterie.data.pools import ImagePool
 from coterie.encoders.items import EncodedItems
+from coterie.inference.config import InferenceConfig
 from coterie.inference.endings import EndingName, choose_ending
-from coterie.inference.engine import InferenceConfig, cluster_points
+from coterie.inference.engine import cluster_points
 from coterie.metrics import accuracy, k_error, nmi
 from coterie.training.callbacks import Progress, append_line
 
