@@ -16,6 +16,7 @@ from pages.omniglot import omniglot
 from pages.reliability import reliability
 from pages.sets import calibration, families, prior, tables
 from pages.speed import alone, batched, growth
+from pages.stability import stability
 from pages.studies import ablations, studies, validation
 from pages.summary import summary, topics
 
@@ -52,6 +53,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "prior": prior,
     "doubts": doubts,
     "honesty": honesty,
+    "stability": stability,
     "reliability": reliability,
     "before_after": before_after,
     "ablations": ablations,

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.mixture import GaussianMixture
+from small import MAF
 
 import coterie
-from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.minimum_loss import DAC
 from coterie.weights.format import make_card, save_system
 
@@ -20,19 +20,7 @@ def flow_weights(tmp_path_factory):
     """A small network with flows, which has learnt nothing."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
-        system = DAC(
-            DACConfig(
-                width=16,
-                heads=2,
-                slots=4,
-                encoder_blocks=1,
-                decoder_blocks=1,
-                density="maf",
-                context=6,
-                flow_blocks=2,
-                flow_width=8,
-            )
-        )
+        system = DAC(MAF)
     path = tmp_path_factory.mktemp("flows") / "flow.safetensors"
     save_system(path, system, make_card(system))
     return str(path)
@@ -185,7 +173,7 @@ def test_rows_of_projected_columns_are_not_known(blobs):
 
 @pytest.mark.parametrize("weights", ["amcp-warped2d", "amcp-universal"])
 def test_models_without_a_density_say_so(weights, blobs):
-    fitted = coterie.AMCP(weights).fit(blobs.points)
+    fitted = coterie.AMCP(weights, ending="network").fit(blobs.points)
     assert not hasattr(fitted, "score_samples")
     with pytest.raises(ValueError, match=f"needs clusters with a density.*{weights}"):
         fitted.sample(1)
@@ -205,3 +193,32 @@ def test_categories_cannot_be_sampled(blobs):
     fitted = coterie.AMCP("amcp-mog2d", categorical=["kind"]).fit(frame)
     with pytest.raises(ValueError, match="rows with categories cannot be sampled"):
         fitted.sample(1)
+
+
+@pytest.fixture(scope="module")
+def described():
+    """Three Gaussians that overlap, and the default model, whose answer is a mixture."""
+    rng = np.random.default_rng(5)
+    labels = rng.choice(3, 900, p=[0.5, 0.3, 0.2])
+    factor = np.array([[[1, 0], [0.8, 0.5]], [[1, 0], [-0.5, 1]], [[0.4, 0], [0, 2]]])
+    centres = np.array([[0.0, 0.0], [4.0, 0.0], [8.0, 3.0]])
+    rows = centres[labels] + np.einsum("nab,nb->na", factor[labels], rng.normal(size=(900, 2)))
+    return coterie.AMCP().fit(100 * rows), 100 * rows
+
+
+def test_a_mixture_that_describes_the_rows_has_a_density(described):
+    fitted, rows = described
+    assert fitted.n_clusters_ == 3
+    assert fitted.score_samples(rows).mean() == pytest.approx(
+        fitted.clustering_.log_likelihood, abs=1e-4
+    )
+
+
+def test_rows_drawn_from_it_are_like_those_fitted(described):
+    fitted, rows = described
+    drawn, labels = fitted.sample(4000, random_state=0)
+    np.testing.assert_allclose(drawn.mean(0), rows.mean(0), atol=25)
+    np.testing.assert_allclose(np.cov(drawn.T), np.cov(rows.T), rtol=0.15)
+    assert (fitted.predict(drawn) == labels).mean() > 0.9
+    own, _ = fitted.sample(100, cluster=1, random_state=0)
+    assert (fitted.predict(own) == 1).mean() > 0.85

@@ -104,9 +104,9 @@ class Answers(TableReader):
         """The log-density of each row of X (n, d) under the clusters found: (n,).
 
         Clusters have a density where the weights say so: Gaussians, or with `ending="network"` what
-        the network found. The density is one of the columns as they are; where the network reads
-        principal components or standardised columns it is one of these. Images have a lower bound
-        of it.
+        the network found; and where a mixture of Gaussians was found to describe the rows. It is
+        the density of the columns as they are; where the network reads principal components or
+        standardised columns it is one of these. Images have a lower bound of it.
         """
         table = self._read(X)
         with self._density_or_error("score_samples"):

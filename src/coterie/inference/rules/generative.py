@@ -11,11 +11,13 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
+from coterie.densities.full_gaussian import FullGaussian
 from coterie.densities.gaussian import DiagonalGaussian
 from coterie.densities.protocol import Density
 from coterie.functional.em import Gaussians
 from coterie.inference.rules.branching import BranchingRule
 from coterie.inference.rules.divided import DividedRule
+from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.inference.rules.merged import MergedRule
 from coterie.inference.rules.mixture import MixtureRule
 from coterie.inference.rules.posterior import PosteriorRule
@@ -86,6 +88,13 @@ def _components(rule: Rule) -> Components:
 @_components.register
 def _(rule: MixtureRule) -> Components:
     return _of_gaussians(rule.mixture)
+
+
+@_components.register
+def _(rule: FullMixtureRule) -> Components:
+    factor = torch.linalg.inv(rule.whitening)
+    parts = zip(rule.mean.split(1), factor.split(1), strict=True)
+    return Components(tuple(FullGaussian(*part) for part in parts), rule.log_weight)
 
 
 @_components.register
