@@ -33,6 +33,7 @@ from coterie.inference.election import ask_contexts
 from coterie.inference.result import Clustering
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.wrapped import tempered
+from coterie.inference.threads import one_thread_if_small
 from coterie.inference.trace import trace
 from coterie.judge.verdict import Verdict
 from coterie.systems.protocol import Direct, Sequential
@@ -89,7 +90,8 @@ def cluster_points(
 
     def ask(sample: Sample) -> Answer:
         generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
-        return answer_for(system, points, config, sample.rows, columns, exact, generator)
+        with one_thread_if_small(len(sample.rows)):
+            return answer_for(system, points, config, sample.rows, columns, exact, generator)
 
     elected, stability = ask_contexts(ask, contexts)
     points, context, proposal, warnings, ended = elected
