@@ -123,9 +123,9 @@ def tiny_chigac(tmp_path_factory):
     settings = {"width": 32, "heads": 2, "slots": 8, "latent": 16, "read_width": 16, "k_max": 3}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        network = build("chigac", {**settings, "inner_steps": 3})
-    optimizer = torch.optim.Adam(network.parameters(), 5e-3, betas=(0.9, 0.99))
-    for step in range(200):
+        network = build("chigac", {**settings, "inference": "ai"})
+    optimizer = torch.optim.Adam(network.parameters(), 4e-3, betas=(0.9, 0.99))
+    for step in range(160):
         generator = torch.Generator().manual_seed(step)
         loss = network.loss(prior.sample(8, generator), generator)
         optimizer.zero_grad()

@@ -175,8 +175,15 @@ class CHiGac(nn.Module):
         """What the last step left; before the first one the points are embedded."""
         if isinstance(state.encoded, Kept):
             return state.encoded
-        embedded, slots = self.network.embed(state.batch.points, state.batch.mask)
-        shape = (len(state.batch.points), 1, 0, self.config.cluster_slots, self.config.width)
+        points, mask = state.batch.points, state.batch.mask
+        n_sets, copies = len(points), points.stride(0) == 0  # a view: embedded once
+        embedded, slots = self.network.embed(
+            *((points[:1], mask[:1]) if copies else (points, mask))
+        )
+        if copies:
+            embedded = Embedded(*(_repeated(part, n_sets) for part in embedded))
+            slots = tuple(_repeated(part, n_sets) for part in slots)
+        shape = (n_sets, 1, 0, self.config.cluster_slots, self.config.width)
         return Kept(embedded, slots, embedded.points.new_zeros(shape))
 
     def _may_begin(self, state: State) -> Tensor:
@@ -222,6 +229,11 @@ class CHiGac(nn.Module):
         # In training set by set, as `ConvEncoder.adapted` has the statistics in use.
         chunk = batch.mask.shape[1] if self.training else ITEMS_AT_ONCE
         return encode_sets(self.item_encoder, batch, chunk=chunk)
+
+
+def _repeated(one: Tensor, times: int) -> Tensor:
+    """A single set as many: (1, ...) -> (times, ...)."""
+    return one.expand(times, *one.shape[1:])
 
 
 def _averaged(logits: Tensor) -> Tensor:
