@@ -159,7 +159,6 @@ def test_joint_draws_follow_the_model(small):
 def test_settings_that_do_not_fit_are_refused():
     for wrong, told in (
         ({"heads": 3}, "3 heads must divide the width"),
-        ({"cosines": 3}, "3 cosines must divide latent"),
         ({"image": (28, 28)}, "channels, height and width"),
         ({"inference": "mcmc"}, "one of ai, semi-ai, iai, svi-ai, eai"),
         ({"doubt": 2.0}, "doubt must lie between 0 and 1"),

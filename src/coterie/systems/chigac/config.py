@@ -18,7 +18,6 @@ BOUNDS = {
     "cluster_slots": COUNT,
     "encoder_blocks": DEPTH,
     "latent": COUNT,
-    "cosines": COUNT,
     "read_width": COUNT,
     "prototypes": COUNT,
     "temperature": POSITIVE,
@@ -44,11 +43,9 @@ class CHiGacConfig:
     heads: of attention; slots: in which the points without a cluster are summarised, and
     cluster_slots: in which a cluster is; encoder_blocks: induced blocks over the whole set.
 
-    latent: the length of z, the representation of a cluster (D_1); cosines: into how many parts
-    it is divided, each compared with points by a cosine of its own, 1 in the paper; read_width: the
-    hidden layer that decides on a point; prototypes: how many steps have a learnt prototype of
-    their own, later ones share the last; temperature: tau of eq. 11 and 13; sigma: sigma_0 of
-    eq. 14.
+    latent: the length of z, the representation of a cluster (D_1); read_width: the hidden layer
+    that decides on a point; prototypes: how many steps have a learnt prototype of their own, later
+    ones share the last; temperature: tau of eq. 11 and 13; sigma: sigma_0 of eq. 14.
 
     inference: how the variational parameters are optimised in training, by inner_steps (M) steps of
     inner_rate; samples: L of eq. 10, draws of z that are averaged; draws: whether the most probable
@@ -68,7 +65,6 @@ class CHiGacConfig:
     cluster_slots: int = 2
     encoder_blocks: int = 2
     latent: int = 64
-    cosines: int = 1
     read_width: int = 32
     prototypes: int = 3
     temperature: float = 0.1
@@ -91,8 +87,6 @@ class CHiGacConfig:
         check_settings(self, BOUNDS)
         if self.width % self.heads:
             raise ValueError(f"{self.heads} heads must divide the width, {self.width}")
-        if self.latent % self.cosines:
-            raise ValueError(f"{self.cosines} cosines must divide latent, {self.latent}")
         if self.image and len(self.image) != 3:
             raise ValueError(f"image must be channels, height and width, got {self.image}")
 

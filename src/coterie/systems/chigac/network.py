@@ -5,8 +5,8 @@ Points are embedded once. What a step knows, the points without a cluster and th
 is summarised in slots; pioneers, prior, decoder and encoder attend to these. Attention over points
 is through slots alone, so everything is linear in the number of points.
 
-Shapes: B sets of N points (D), A steps of each, side by side; C the width, Z the length of z, G its
-cosines, S slots, H the width of the decision.
+Shapes: B sets of N points (D), A steps of each, side by side; C the width, Z the length of z, S
+slots, H the width of the decision.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,7 @@ FIRST_SLOPE, FIRST_OFFSET = 1.0, -5.0  # of s: at first only points like z join
 
 
 class Embedded(NamedTuple):
-    """The points of a set: e (B, N, C), and the unit vectors that cosines compare (B, N, G, Z/G).
-
-    All G parts of a vector have length one.
-    """
+    """The points of a set: e (B, N, C), and the unit vectors that cosines compare (B, N, Z)."""
 
     points: Tensor
     unit: Tensor
@@ -75,7 +72,7 @@ class CHiGacNetwork(nn.Module):
         self.prior_head = GaussianHead(width, config.latent, config.sigma)
         self.read = MAB(embedded, width, width, heads)
         self.of_read = nn.Linear(width, config.read_width)
-        self.of_cosine = nn.Linear(config.cosines, config.read_width, bias=False)
+        self.of_cosine = nn.Linear(1, config.read_width, bias=False)
         self.decide = nn.Linear(config.read_width, 1)
         self.slope = nn.Parameter(torch.full((), FIRST_SLOPE))
         self.offset = nn.Parameter(torch.full((), FIRST_OFFSET))
@@ -100,8 +97,7 @@ class CHiGacNetwork(nn.Module):
         return self._embedded(hidden)
 
     def _embedded(self, hidden: Tensor) -> Embedded:
-        parts = self.to_unit(hidden).unflatten(-1, (self.config.cosines, -1))
-        return Embedded(hidden, normalize(parts, dim=-1))
+        return Embedded(hidden, normalize(self.to_unit(hidden), dim=-1))
 
     def know(self, points: Tensor, left: Tensor, clusters: Tensor, found: Tensor | None) -> Known:
         """What steps know: e (B, N, C), left (B, A, N) bool, clusters (B, A, K, R, C).
@@ -132,8 +128,7 @@ class CHiGacNetwork(nn.Module):
         queries = seeds.expand(n_sets, -1, -1).flatten(0, 1)[:, None]
         prototype = self.to_prototype(self.choose(queries, slots, valid)[:, 0])
         prototype = normalize(prototype, dim=-1).unflatten(0, (n_sets, -1))  # (B, A, Z)
-        cosine = prototype @ embedded.unit.flatten(2).transpose(1, 2)
-        return cosine / (self.config.cosines**0.5 * self.config.temperature)
+        return prototype @ embedded.unit.transpose(1, 2) / self.config.temperature
 
     def prior(self, pioneer: Tensor, known: Known) -> Gaussian:
         """p(z | I, ...), eq. 12: e of the pioneers (B, A, C) -> over (B, A, Z)."""
@@ -162,12 +157,10 @@ class CHiGacNetwork(nn.Module):
     def decode(self, unit: Tensor, reading: Tensor, z: Tensor) -> Tensor:
         """Membership logits, eq. 13, under M representations each.
 
-        unit (B, N, G, Z/G), reading (B, A, N, H), z (B, A, M, Z) -> (B, A, M, N).
+        unit (B, N, Z), reading (B, A, N, H), z (B, A, M, Z) -> (B, A, M, N).
         """
-        parts = normalize(z.unflatten(-1, (self.config.cosines, -1)), dim=-1)
-        cosine = torch.einsum("bngz,bamgz->bamng", unit, parts)
-        hidden = relu(reading[:, :, None] + self.of_cosine(cosine / self.config.temperature))
-        like = cosine.mean(-1) / self.config.temperature
+        like = torch.einsum("bnz,bamz->bamn", unit, normalize(z, dim=-1)) / self.config.temperature
+        hidden = relu(reading[:, :, None] + self.of_cosine(like[..., None]))
         return self.decide(hidden)[..., 0] + self.slope * like + self.offset
 
 
