@@ -12,6 +12,7 @@ from coterie.training.chigac_recipes import (
     CHIGAC_MNIST,
     CHIGAC_MNIST_EVEN,
     CHIGAC_MOG2D,
+    CHIGAC_MOG2D_LONG,
     CHIGAC_REUTERS,
 )
 from coterie.training.episode_recipes import DAC_OMNIGLOT
@@ -158,6 +159,7 @@ PRESETS: dict[str, Recipe] = {
         ACT_ST_MOG2D,
         NCP_MOG2D,
         CHIGAC_MOG2D,
+        CHIGAC_MOG2D_LONG,
         CHIGAC_MNIST,
         CHIGAC_MNIST_EVEN,
         CHIGAC_HAR,

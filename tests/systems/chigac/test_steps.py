@@ -100,6 +100,16 @@ def test_probabilities_are_averaged_over_the_draws_of_z(small, sets):
     torch.testing.assert_close(commit.membership_logits[sets.mask].sigmoid(), mean[sets.mask])
 
 
+def test_pioneers_are_among_those_that_joined(small, sets):
+    system = small(doubt=1.0)
+    state = run(system, sets)
+    pioneers = system.pioneers(sets.points, state.commits)
+    assert pioneers.shape == (3, len(state.commits))
+    for number, commit in enumerate(state.commits):
+        began = commit.joined.gather(1, pioneers[:, number, None])[:, 0]
+        assert torch.equal(began, commit.joined.any(1))
+
+
 def test_without_a_generator_z_is_the_mean_of_the_prior(small, sets):
     commits = [run(small(), sets, None).commits for _ in range(2)]
     assert commits[0][0].memory[-1].shape == (3, 1, 8)

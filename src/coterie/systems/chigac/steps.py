@@ -104,7 +104,7 @@ class CHiGac(nn.Module):
         return Commit(
             left.scatter(joined, False),
             left.scatter(logits),
-            (*kept.slots, known.slots[:, 0], z[:, 0]),
+            (*kept.slots, pioneer[:, 0], known.slots[:, 0], z[:, 0]),
             log_probability=decided,
             encoded=kept._replace(clusters=torch.cat([kept.clusters, own], 2)),
         )
@@ -116,7 +116,7 @@ class CHiGac(nn.Module):
     def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
         """Membership logits of any points (B, M, D) in S steps that were taken: (B, M, S)."""
         network = self.network
-        embedded = network.view(points, commits[0].memory[:-2])
+        embedded = network.view(points, commits[0].memory[:-3])
         logits = []
         for commit in commits:
             slots, z = commit.memory[-2:]
@@ -124,18 +124,34 @@ class CHiGac(nn.Module):
             logits.append(_averaged(network.decode(embedded.unit, reading, z[:, None])))
         return torch.stack(logits, -1)
 
+    def pioneers(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
+        """Which of the points (B, N, D) of the sets began each of S steps: (B, S).
+
+        A step keeps what its pioneer became; it is the point that is most like that.
+        """
+        embedded = self.network.view(points, commits[0].memory[:-3]).points
+        begun = torch.stack([commit.memory[-3] for commit in commits], 1)  # (B, S, C)
+        return torch.cdist(begun, embedded).argmin(2)
+
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """Minus the bound of the sets' log-likelihood, for each point.
 
         The objectives of the model and of the encoder may differ; each gets its own gradient.
         """
-        given = self._lesson(batch, self.config.k_max, generator)
+        given = self.lesson_of(batch, self.config.k_max, generator)
         found = self._infer(given, generator)
         climbed = found.generative
         if found.recognition is not None:
             climbed = climbed + found.recognition - found.recognition.detach()
         total = torch.where(given.exists, climbed, 0.0).sum()
         return -total / batch.mask.sum().clamp_min(1)
+
+    def lesson_of(self, batch: SetBatch, n_clusters: int, generator: Generator | None) -> Lesson:
+        """The steps that generate labelled sets, and their bounds."""
+        labels = require_labels(batch)
+        vectors = self._as_vectors(batch)
+        embedded, _ = self.network.embed(vectors.points, vectors.mask)
+        return lesson(self.network, embedded, labels, n_clusters, generator)
 
     def log_likelihood_bound(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """A lower bound of the log-probability of each labelled partition: (B,).
@@ -147,7 +163,7 @@ class CHiGac(nn.Module):
         with torch.inference_mode(False), torch.no_grad():
             points = self._as_vectors(batch).points.clone()
             plain = SetBatch(points, batch.mask.clone(), labels.clone())
-            given = self._lesson(plain, int(labels.max()) + 1, generator)
+            given = self.lesson_of(plain, int(labels.max()) + 1, generator)
             bounds = self._infer(given, generator).generative
             return torch.where(given.exists, bounds, 0.0).sum(1)
 
@@ -159,12 +175,6 @@ class CHiGac(nn.Module):
         other.load_state_dict(self.state_dict())
         other.frame, other.item_encoder = self.frame, self.item_encoder.adapted(images)
         return other
-
-    def _lesson(self, batch: SetBatch, n_clusters: int, generator: Generator | None) -> Lesson:
-        labels = require_labels(batch)
-        vectors = self._as_vectors(batch)
-        embedded, _ = self.network.embed(vectors.points, vectors.mask)
-        return lesson(self.network, embedded, labels, n_clusters, generator)
 
     def _infer(self, given: Lesson, generator: Generator | None) -> Objectives:
         config = self.config
