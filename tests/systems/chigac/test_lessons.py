@@ -83,7 +83,8 @@ def test_the_order_of_the_points_changes_nothing(small, sets):
 def test_every_weight_learns(name, sets):
     torch.manual_seed(0)
     settings = {"width": 16, "heads": 2, "slots": 4, "latent": 8, "k_max": 3, "inner_steps": 2}
-    system = CHiGac(CHiGacConfig(inference=name, **settings)).double()
+    more = {"frequencies": 2, "point_layers": 1} if name == "ai" else {}
+    system = CHiGac(CHiGacConfig(inference=name, **settings, **more)).double()
     if system.refine is not None:  # which starts from zeros
         system.refine.propose[-1].weight.data.normal_()
     system.loss(sets, torch.Generator().manual_seed(0)).backward()

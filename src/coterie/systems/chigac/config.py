@@ -12,6 +12,7 @@ DrawKind = Literal["mode", "joint"]
 BOUNDS = {
     "columns": COUNT,
     "width": COUNT,
+    "frequencies": Bounds(0, 16),
     "point_layers": DEPTH,
     "heads": COUNT,
     "slots": COUNT,
@@ -39,9 +40,10 @@ class CHiGacConfig:
     """Sizes of the network, its variational inference, and up to k_max clusters in training.
 
     columns: of a point, or of the vector that the encoder makes of an image; width: of the
-    embeddings e; point_layers: hidden layers of a perceptron of each point before the set is seen;
-    heads: of attention; slots: in which the points without a cluster are summarised, and
-    cluster_slots: in which a cluster is; encoder_blocks: induced blocks over the whole set.
+    embeddings e; frequencies: of the Fourier features of each column; point_layers: hidden layers of
+    a perceptron of each point before the set is seen; heads: of attention; slots: in which the
+    points without a cluster are summarised, and cluster_slots: in which a cluster is;
+    encoder_blocks: induced blocks over the whole set.
 
     latent: the length of z, the representation of a cluster (D_1); read_width: the hidden layer
     that decides on a point; prototypes: how many steps have a learnt prototype of their own, later
@@ -59,6 +61,7 @@ class CHiGacConfig:
 
     columns: int = 2
     width: int = 64
+    frequencies: int = 0
     point_layers: int = 0
     heads: int = 4
     slots: int = 16

@@ -19,6 +19,7 @@ from torch.nn.functional import normalize, relu
 
 from coterie.layers.mlp import mlp
 from coterie.layers.set_blocks import ISAB, MAB, PMA
+from coterie.layers.waves import Waves
 from coterie.systems.chigac.config import CHiGacConfig
 from coterie.systems.chigac.posterior import Gaussian, GaussianHead
 
@@ -53,9 +54,12 @@ class CHiGacNetwork(nn.Module):
         super().__init__()
         self.config = config
         width, heads = config.width, config.heads
-        first = width if config.point_layers else config.columns
-        widths = [config.columns] + [width] * config.point_layers
-        self.of_point = mlp([*widths, width]) if config.point_layers else nn.Identity()
+        seen = config.columns * (1 + 2 * config.frequencies)
+        first = width if config.point_layers else seen
+        parts: list[nn.Module] = [Waves(config.frequencies)] if config.frequencies else []
+        if config.point_layers:  # whose output is small at first
+            parts += [mlp([seen] + [width] * (config.point_layers + 1)), nn.LayerNorm(width)]
+        self.of_point = nn.Sequential(*parts)
         blocks = nn.ModuleList(
             ISAB(before, after, heads, config.slots)
             for before, after in pairwise([first] + [width] * config.encoder_blocks)
