@@ -40,8 +40,8 @@ class CHiGacConfig:
     """Sizes of the network, its variational inference, and up to k_max clusters in training.
 
     columns: of a point, or of the vector that the encoder makes of an image; width: of the
-    embeddings e; frequencies: of the Fourier features of each column; point_layers: hidden layers of
-    a perceptron of each point before the set is seen; heads: of attention; slots: in which the
+    embeddings e; frequencies: of the Fourier features of each column; point_layers: hidden layers
+    of a perceptron of each point before the set is seen; heads: of attention; slots: in which the
     points without a cluster are summarised, and cluster_slots: in which a cluster is;
     encoder_blocks: induced blocks over the whole set.
 
