@@ -34,7 +34,8 @@ class CHiGac(JointDraws):
     Parameters
     ----------
     weights : str or Path, default="chigac-mog2d"
-        A shipped model's name (see `coterie.models()`) or a weights file.
+        A shipped model's name (see `coterie.models()`) or a weights file. No model is shipped yet:
+        `coterie train chigac-mog2d --device cuda` trains one.
     inference : {"eai", "ai", "semi-ai", "svi-ai", "iai"}, default="eai"
         How the variational parameters are optimised where `bound_` is computed: ergodic, amortized,
         semi-amortized, started SVI, or iterative inference. The clusters do not depend on it.
@@ -60,7 +61,7 @@ class CHiGac(JointDraws):
         images also have "em", which "auto" then means.
     context_size : int or None, default=None
         With more rows than this the clusters are found on a random sample of this size; None for
-        the default of the weights, 10,000 for the shipped ones.
+        the default of the weights.
     whole_trace : bool, default=False
         Without effect: the network sees every row of the sample.
     device : str, default="cpu"
