@@ -12,8 +12,8 @@ from coterie.training.chigac_recipes import (
     CHIGAC_MNIST,
     CHIGAC_MNIST_EVEN,
     CHIGAC_MOG2D,
+    CHIGAC_MOG2D_CROWDED,
     CHIGAC_MOG2D_EAI,
-    CHIGAC_MOG2D_PLAIN,
     CHIGAC_REUTERS,
 )
 from coterie.training.episode_recipes import DAC_OMNIGLOT
@@ -160,8 +160,8 @@ PRESETS: dict[str, Recipe] = {
         ACT_ST_MOG2D,
         NCP_MOG2D,
         CHIGAC_MOG2D,
+        CHIGAC_MOG2D_CROWDED,
         CHIGAC_MOG2D_EAI,
-        CHIGAC_MOG2D_PLAIN,
         CHIGAC_MNIST,
         CHIGAC_MNIST_EVEN,
         CHIGAC_HAR,

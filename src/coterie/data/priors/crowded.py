@@ -16,8 +16,7 @@ class CrowdedMixtures(MixtureOfGaussians):
 
     The centres of a set are spread by narrowest to 1 times `mean_scale`, log-uniformly, around a
     place of its own; over all sets they have the distribution of eq. 13. A set of four clusters
-    then looks as four neighbours among a dozen do, and a network that has never seen more than four
-    learns how close clusters may lie.
+    then looks as four neighbours among a dozen do.
     """
 
     narrowest: float = 0.3
