@@ -116,6 +116,27 @@ def tiny_ncp(tmp_path_factory):
     return str(path)
 
 
+@pytest.fixture(scope="session")
+def tiny_chigac(tmp_path_factory):
+    """A weights file of a CHiGac that knows up to three clusters, after seconds of training."""
+    prior = MixtureOfGaussians(n_max=40, k_max=3)
+    settings = {"width": 32, "heads": 2, "slots": 8, "latent": 16, "read_width": 16, "k_max": 3}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = build("chigac", {**settings, "inference": "ai"})
+    optimizer = torch.optim.Adam(network.parameters(), 4e-3, betas=(0.9, 0.99))
+    for step in range(160):
+        generator = torch.Generator().manual_seed(step)
+        loss = network.loss(prior.sample(8, generator), generator)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+    path = tmp_path_factory.mktemp("weights") / "tiny_chigac.safetensors"
+    save_system(path, network, make_card(network, context_size=400))
+    return str(path)
+
+
 @pytest.fixture(scope="module")
 def browser():
     """A real Chromium. Without one, its tests are skipped, or fail where it is required."""

@@ -13,6 +13,7 @@ __all__ = [
     "AMCP",
     "DAC",
     "NCP",
+    "CHiGac",
     "Clustering",
     "MiCE",
     "__version__",
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from coterie.data.images import read_images
     from coterie.estimators.act_st import ACTST
     from coterie.estimators.amcp import AMCP
+    from coterie.estimators.chigac import CHiGac
     from coterie.estimators.dac import DAC
     from coterie.estimators.loaded import load
     from coterie.estimators.mice import MiCE
@@ -42,6 +44,7 @@ _HOMES = {
     "AMCP": "coterie.estimators.amcp",
     "DAC": "coterie.estimators.dac",
     "NCP": "coterie.estimators.ncp",
+    "CHiGac": "coterie.estimators.chigac",
     "Clustering": "coterie.inference.result",
     "MiCE": "coterie.estimators.mice",
     "cluster": "coterie.estimators.registry",

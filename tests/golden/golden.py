@@ -153,9 +153,8 @@ def answer(name: str) -> Answer:
     """Fit the model of a case to its set."""
     model, ending, case = name.split("/")
     points, constraints, weights = sets_of(model)[case]
-    systems = {
-        each.system: each for each in (coterie.ACTST, coterie.AMCP, coterie.DAC, coterie.NCP)
-    }
+    estimators = (coterie.ACTST, coterie.AMCP, coterie.CHiGac, coterie.DAC, coterie.NCP)
+    systems = {each.system: each for each in estimators}
     estimator = systems[model.split("-")[0]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

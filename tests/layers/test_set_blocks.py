@@ -138,3 +138,17 @@ def test_an_anchor_block_is_attention_to_a_single_element():
     extra = draw(2, 3, 6, WIDTH, seed=2)
     assert not torch.allclose(block(x, anchors, extra), found)
     assert torch.allclose(block(x, anchors, torch.zeros_like(extra)), found)
+
+
+def test_groups_are_pooled_as_sets_of_their_own():
+    torch.manual_seed(0)
+    pool = PMA(3, 8, 2, 4).double()
+    points = torch.randn(2, 6, 3, dtype=torch.float64)
+    groups = torch.rand(2, 5, 6) < 0.5
+    groups[:, :, 0] |= ~groups.any(2)
+    pooled = pool.of_groups(points, groups)
+    assert pooled.shape == (2, 5, 4, 8)
+    for number in range(5):
+        torch.testing.assert_close(pooled[:, number], pool(points, groups[:, number]))
+    empty = pool.of_groups(points, torch.zeros(2, 1, 6, dtype=torch.bool))
+    assert empty.isfinite().all()

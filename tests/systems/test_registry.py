@@ -8,12 +8,13 @@ from coterie.systems.registry import SYSTEMS, build, settings_of, traits_of
 from coterie.systems.traits import Traits
 
 EVERY_SYSTEM = pytest.mark.parametrize("name", sorted(SYSTEMS))
-SEQUENTIAL = pytest.mark.parametrize("name", ["amcp", "dac", "ncp"])
+SEQUENTIAL = pytest.mark.parametrize("name", ["amcp", "chigac", "dac", "ncp"])
 WITH_DENSITY = pytest.mark.parametrize("name", ["act_st", "amcp", "dac"])
 # What each family can be asked for that is not its default.
 CHANGED = {
     "act_st": ("columns", 3),
     "amcp": ("columns", 3),
+    "chigac": ("columns", 3),
     "dac": ("columns", 3),
     "mice": ("width", 16),
     "moco": ("width", 16),
@@ -87,6 +88,7 @@ def test_traits_of_clusters_without_a_density():
     traits = traits_of("amcp", {"density": "none", "cluster_scale": 0.5, "k_max": 7})
     assert traits == Traits((2,), None, None, 7)
     assert traits_of("ncp", {"cluster_scale": 0.5, "k_max": 7}) == traits
+    assert traits_of("chigac", {"cluster_scale": 0.5, "k_max": 7}) == traits
 
 
 def test_traits_of_unknown_systems_and_settings_are_refused():

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from coterie.data.image_episodes import ImageEpisodes
+from coterie.data.vector_episodes import VectorEpisodes
 from coterie.systems.registry import build, settings_of
 from coterie.training.presets import PRESETS, preset
 from coterie.training.recipe import TrainingConfig
@@ -29,7 +30,9 @@ def test_unknown_preset_is_refused_with_the_known_ones():
 def test_a_preset_trains_the_system_for_its_prior(name):
     recipe = preset(name)
     config = build(recipe.system, recipe.settings).config
-    if isinstance(recipe.prior, ImageEpisodes) and not os.environ.get("COTERIE_DATA"):
+    if isinstance(recipe.prior, ImageEpisodes | VectorEpisodes) and not os.environ.get(
+        "COTERIE_DATA"
+    ):
         pytest.skip("needs the collections of COTERIE_DATA")
     batch = recipe.prior.sample(2, torch.Generator().manual_seed(0))
     assert config.traits.item_shape == batch.points.shape[2:]

@@ -11,9 +11,9 @@ except ModuleNotFoundError as error:
         "tables over several machines need dask: pip install 'coterie[dask]'", name="dask"
     ) from error
 
-from coterie.dask.estimators import ACTST, AMCP, DAC, NCP
+from coterie.dask.estimators import ACTST, AMCP, DAC, NCP, CHiGac
 from coterie.dask.partitions import PartitionError
 
-__all__ = ["ACTST", "AMCP", "DAC", "NCP", "PartitionError"]
+__all__ = ["ACTST", "AMCP", "DAC", "NCP", "CHiGac", "PartitionError"]
 
 del dask

@@ -16,6 +16,7 @@ from coterie.dask.partitions import (
 from coterie.estimators.act_st import ACTST as _ACTST
 from coterie.estimators.amcp import AMCP as _AMCP
 from coterie.estimators.amortized import AmortizedClusterer
+from coterie.estimators.chigac import CHiGac as _CHiGac
 from coterie.estimators.dac import DAC as _DAC
 from coterie.estimators.ncp import NCP as _NCP
 from coterie.frames.column_parts import Remarks
@@ -77,6 +78,10 @@ class ACTST(OverPartitions, _ACTST):
 
 class AMCP(OverPartitions, _AMCP):
     """`coterie.AMCP` for collections of dask."""
+
+
+class CHiGac(OverPartitions, _CHiGac):
+    """`coterie.CHiGac` for collections of dask."""
 
 
 class DAC(OverPartitions, _DAC):

@@ -109,11 +109,14 @@ def _emnist(folder: Path, *, seen: bool, held_out: bool | None = None) -> ImageP
     return _of_classes(images, labels, wanted, characters)
 
 
-def _collection(folder: Path, *, name: str, classes: tuple[int, ...], train: bool) -> ImagePool:
-    """Some classes of a collection: of its training split, or all images."""
+def _collection(
+    folder: Path, *, name: str, classes: tuple[int, ...], train: bool | None
+) -> ImagePool:
+    """Some classes of a collection: of its training or test split; None for all images."""
     images, labels, n_train = open_collection(name)
-    if train:
-        images, labels = images[:n_train], labels[:n_train]
+    if train is not None:
+        part = slice(n_train) if train else slice(n_train, None)
+        images, labels = images[part], labels[part]
     return _of_classes(images, labels, np.array(classes), [str(i) for i in range(10)])
 
 
@@ -133,6 +136,7 @@ def _of_classes(
 
 
 EVEN, ODD = (0, 2, 4, 6, 8), (1, 3, 5, 7, 9)
+DIGITS = tuple(range(10))
 POOLS: dict[str, Callable[[Path], ImagePool]] = {
     "omniglot-background": partial(_omniglot, split="background"),
     "omniglot-evaluation": partial(_omniglot, split="evaluation"),
@@ -140,8 +144,10 @@ POOLS: dict[str, Callable[[Path], ImagePool]] = {
     "emnist-seen-train": partial(_emnist, seen=True, held_out=False),
     "emnist-seen-test": partial(_emnist, seen=True, held_out=True),
     "emnist-unseen": partial(_emnist, seen=False),
+    "mnist-train": partial(_collection, name="mnist", classes=DIGITS, train=True),
+    "mnist-test": partial(_collection, name="mnist", classes=DIGITS, train=False),
     "mnist-even": partial(_collection, name="mnist", classes=EVEN, train=True),
-    "mnist-odd": partial(_collection, name="mnist", classes=ODD, train=False),
+    "mnist-odd": partial(_collection, name="mnist", classes=ODD, train=None),
     "cifar10-even": partial(_collection, name="cifar10", classes=EVEN, train=True),
-    "cifar10-odd": partial(_collection, name="cifar10", classes=ODD, train=False),
+    "cifar10-odd": partial(_collection, name="cifar10", classes=ODD, train=None),
 }

@@ -203,7 +203,8 @@ class Answers(TableReader):
 
         Given the clusters found in `fit`, the rows are independent, so every row is drawn on its
         own, from its memberships. The clusters themselves are not in doubt here: labels of a draw
-        denote the same clusters as `labels_`; noise stays noise. (`NCP` draws whole partitions.)
+        denote the same clusters as `labels_`; noise stays noise. (`NCP` and `CHiGac` draw
+        whole partitions.)
 
         `sample_partitions(20)` draws labels of the fitted rows 20 times.
         """

@@ -6,18 +6,13 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-import numpy as np
-import torch
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
+from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
-from coterie.estimators.amortized import AmortizedClusterer
-from coterie.estimators.answers import count_rows, rows_and_draws
+from coterie.estimators.answers import count_rows
 from coterie.estimators.found import Found
-from coterie.frames.protocol import FramedTable
+from coterie.estimators.joint_draws import JointDraws
 from coterie.inference.config import InferenceConfig
 from coterie.inference.endings import Ending, EndingName
 from coterie.inference.samples import LONGEST, draw_samples, in_words, require_time
@@ -26,7 +21,7 @@ from coterie.weights.catalogue import open_model
 from coterie.weights.format import Card
 
 
-class NCP(AmortizedClusterer):
+class NCP(JointDraws):
     """The neural clustering process (Pakman et al. 2019) with trained weights.
 
     It seats the rows one after another, in random order, each at the cluster of earlier rows or at
@@ -94,7 +89,7 @@ class NCP(AmortizedClusterer):
     system = "ncp"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **AmortizedClusterer._parameter_constraints,
+        **JointDraws._parameter_constraints,
         "n_samples": [Interval(Integral, 1, None, closed="left")],
     }
 
@@ -129,49 +124,11 @@ class NCP(AmortizedClusterer):
         self.device = device
         self.random_state = random_state
 
-    def sample_partitions(
-        self, X: ArrayLike | None = None, n_samples: int = 10, *, random_state: Any = None
-    ) -> NDArray[np.intp]:
-        """Draw partitions of the rows of X (n, d), or of the fitted rows, n_samples times: (S, n).
+    def _draw_partitions(self, batch: SetBatch, n_samples: int, generator: Generator) -> Tensor:
+        return draw_samples(self._network(), batch, n_samples, generator).labels
 
-        These are joint draws of all labels, so that whole clusters may come and go. Clusters of a
-        draw are numbered in order of appearance; the numbers of two draws are unrelated. The model
-        need not be fitted where X is given: its rows are a set of their own.
-        """
-        X, n_samples = rows_and_draws(X, n_samples)
-        if X is None:
-            points, rows = self._seated_rows()
-        else:
-            points = self._as_set(X, n_samples)
-            rows = np.arange(len(points))
-        network = self._network()
-        seed = check_random_state(random_state).randint(2**31 - 1)
-        generator = torch.Generator(self.device).manual_seed(seed)
-        batch = SetBatch.single(torch.from_numpy(points).to(self.device))
-        labels = draw_samples(network, batch, n_samples, generator).labels.cpu().numpy()
-        placed = np.empty_like(labels)
-        placed[:, rows] = labels
-        return placed
-
-    def _seated_rows(self) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
-        """The fitted rows (n, D) as the network reads them, and which rows they are."""
-        outcome = self._fit_record("sample_partitions without X").outcome
-        if len(outcome.rows) != len(self.labels_) or len(np.unique(outcome.rows)) != len(
-            outcome.rows
-        ):
-            raise ValueError(
-                f"the clusters were found on {len(np.unique(outcome.rows)):,} of"
-                f" {len(self.labels_):,} rows: give the rows to sample_partitions, as X"
-            )
-        return outcome.context, outcome.rows
-
-    def _as_set(self, X: Any, n_samples: int) -> NDArray[np.float32]:
-        """The rows of X as the network reads a set of its own: (n, D)."""
-        require_time(self._network(), count_rows(X), n_samples)
-        reader = clone(self)
-        table = reader._check(X, reset=True).table
-        frame = reader._fit_frame(table, self._card().traits)
-        return np.ascontiguousarray(FramedTable(table, frame)[np.arange(len(table))])
+    def _require_time(self, n_rows: int, n_samples: int) -> None:
+        require_time(self._network(), n_rows, n_samples)
 
     def _network(self) -> PointWise:
         self._card()  # refuses weights of another system

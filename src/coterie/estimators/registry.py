@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from coterie.estimators.act_st import ACTST
 from coterie.estimators.amcp import AMCP
 from coterie.estimators.amortized import AmortizedClusterer
+from coterie.estimators.chigac import CHiGac
 from coterie.estimators.dac import DAC
 from coterie.estimators.mice import MiCE
 from coterie.estimators.ncp import NCP
@@ -17,7 +18,7 @@ from coterie.weights.format import WeightsError, load_card
 
 DEFAULT = "amcp-universal"
 ESTIMATORS: dict[str, type[AmortizedClusterer]] = {
-    each.system: each for each in (ACTST, AMCP, DAC, NCP)
+    each.system: each for each in (ACTST, AMCP, CHiGac, DAC, NCP)
 }
 IMAGE_ESTIMATORS: dict[str, type[MiCE]] = {MiCE.system: MiCE}
 

@@ -1,7 +1,8 @@
-"""Joint draws of the labels of a set, from a system that seats points one after another.
+"""Joint draws of the labels of a set, point by point or cluster by cluster.
 
-Each draw seats the points in an order of its own. A system that is not quite exchangeable gives
-partitions another probability in another order; over draws the orders are averaged.
+A point-wise system seats the points of each draw in an order of its own. One that is not quite
+exchangeable gives partitions another probability in another order; over draws the orders are
+averaged.
 """
 
 from typing import NamedTuple, cast
@@ -13,9 +14,10 @@ from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.inference.loop import find_clusters
-from coterie.systems.protocol import Commit, PointWise, claimed_labels
+from coterie.systems.protocol import Commit, PointWise, Sequential, claimed_labels
 
 SEATED_AT_ONCE = 1_000_000  # points of all draws side by side, about a kilobyte each
+DRAWN_AT_ONCE = 200_000  # the same where whole clusters are drawn, some kilobytes each
 LONGEST = 900.0  # seconds that somebody may be made to wait
 MOST_PAIRED = 10_000  # points in a matrix of pairs, which takes 800 MB
 
@@ -42,6 +44,21 @@ def draw_samples(
 ) -> Samples:
     """Seat the points of one set n_samples times."""
     return most_probable(system, batch, n_samples, generator).samples
+
+
+def draw_partitions(
+    system: Sequential, batch: SetBatch, n_samples: int, generator: Generator
+) -> Tensor:
+    """Labels of one set as a system finds them n_samples times, side by side: (S, N).
+
+    For systems whose steps draw whole clusters at random; -1 for points left over.
+    """
+    at_once = max(1, DRAWN_AT_ONCE // batch.points.shape[1])
+    drawn = []
+    for first in range(0, n_samples, at_once):
+        copies = batch.repeated(min(at_once, n_samples - first))
+        drawn.append(claimed_labels(find_clusters(system, copies, generator=generator).commits))
+    return torch.cat(drawn)
 
 
 def most_probable(

@@ -29,7 +29,7 @@ class MAB(nn.Module):
         self.norm_feed_forward = nn.LayerNorm(width)
 
     def forward(self, x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
-        """x (B, Q, Cq), y (B, N, Ck), mask (B, N) over y -> (B, Q, C)."""
+        """x (B, Q, Cq), y (B, N, Ck), mask (B, N) over y, or (B, Q, N) -> (B, Q, C)."""
         queries = self.query(x)
         keys, values = self.key_value(y).chunk(2, -1)
         mixed = attention(queries, keys, values, self.heads, mask)
@@ -78,6 +78,16 @@ class PMA(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """x (B, N, Cin), mask (B, N) -> (B, R, C)."""
         return self.block(self.seeds.expand(len(x), -1, -1), x, mask)
+
+    def of_groups(self, x: Tensor, groups: Tensor) -> Tensor:
+        """The same of G groups of points of each set, side by side.
+
+        x (B, N, Cin), groups (B, G, N) bool -> (B, G, R, C).
+        """
+        n_seeds, n_groups = self.seeds.shape[1], groups.shape[1]
+        seeds = self.seeds.repeat(1, n_groups, 1).expand(len(x), -1, -1)
+        pooled: Tensor = self.block(seeds, x, groups.repeat_interleave(n_seeds, 1))
+        return pooled.unflatten(1, (n_groups, n_seeds))
 
 
 class AdaptivePMA(nn.Module):

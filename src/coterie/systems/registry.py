@@ -11,6 +11,8 @@ from coterie.systems.act_st.config import ACTSTConfig
 from coterie.systems.act_st.joint_loss import ACTST
 from coterie.systems.amcp.config import AMCPConfig
 from coterie.systems.amcp.steps import AMCP
+from coterie.systems.chigac.config import CHiGacConfig
+from coterie.systems.chigac.steps import CHiGac
 from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.minimum_loss import DAC
 from coterie.systems.mice.config import MiCEConfig, MoCoConfig
@@ -31,6 +33,7 @@ class Entry(NamedTuple):
 SYSTEMS = {
     "act_st": Entry(ACTST, ACTSTConfig),
     "amcp": Entry(AMCP, AMCPConfig),
+    "chigac": Entry(CHiGac, CHiGacConfig),
     "dac": Entry(DAC, DACConfig),
     "mice": Entry(MiCE, MiCEConfig),
     "moco": Entry(MoCo, MoCoConfig),

@@ -7,6 +7,15 @@ from coterie.data.image_episodes import ImageEpisodes
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.data.priors.universal import Universal
 from coterie.data.priors.warped import WarpedGaussians
+from coterie.training.chigac_recipes import (
+    CHIGAC_HAR,
+    CHIGAC_MNIST,
+    CHIGAC_MNIST_EVEN,
+    CHIGAC_MOG2D,
+    CHIGAC_MOG2D_CROWDED,
+    CHIGAC_MOG2D_EAI,
+    CHIGAC_REUTERS,
+)
 from coterie.training.episode_recipes import DAC_OMNIGLOT
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.universal import (
@@ -150,6 +159,13 @@ PRESETS: dict[str, Recipe] = {
         DAC_MOG2D,
         ACT_ST_MOG2D,
         NCP_MOG2D,
+        CHIGAC_MOG2D,
+        CHIGAC_MOG2D_CROWDED,
+        CHIGAC_MOG2D_EAI,
+        CHIGAC_MNIST,
+        CHIGAC_MNIST_EVEN,
+        CHIGAC_HAR,
+        CHIGAC_REUTERS,
         DAC_OMNIGLOT,
         DAC_WARPED2D,
         DAC_EMNIST,

@@ -1,0 +1,101 @@
+"""The configuration of a CHiGac network."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from coterie.systems.settings import COUNT, DEPTH, POSITIVE, SHARE, Bounds, check_settings
+from coterie.systems.traits import Traits
+
+InferenceName = Literal["ai", "semi-ai", "iai", "svi-ai", "eai"]
+DrawKind = Literal["mode", "joint"]
+
+BOUNDS = {
+    "columns": COUNT,
+    "width": COUNT,
+    "frequencies": Bounds(0, 16),
+    "point_layers": DEPTH,
+    "heads": COUNT,
+    "slots": COUNT,
+    "cluster_slots": COUNT,
+    "encoder_blocks": DEPTH,
+    "latent": COUNT,
+    "read_width": COUNT,
+    "prototypes": COUNT,
+    "temperature": POSITIVE,
+    "sigma": POSITIVE,
+    "inner_steps": Bounds(0, 1000),
+    "inner_rate": POSITIVE,
+    "samples": COUNT,
+    "doubt": SHARE,
+    "k_max": COUNT,
+    "cluster_scale": POSITIVE,
+    "image": COUNT,
+    "convolutions": COUNT,
+    "least_members": COUNT,
+}
+
+
+@dataclass(frozen=True)
+class CHiGacConfig:
+    """Sizes of the network, its variational inference, and up to k_max clusters in training.
+
+    columns: of a point, or of the vector that the encoder makes of an image; width: of the
+    embeddings e; frequencies: of the Fourier features of each column; point_layers: hidden layers
+    of a perceptron of each point before the set is seen; heads: of attention; slots: in which the
+    points without a cluster are summarised, and cluster_slots: in which a cluster is;
+    encoder_blocks: induced blocks over the whole set.
+
+    latent: the length of z, the representation of a cluster (D_1); read_width: the hidden layer
+    that decides on a point; prototypes: how many steps have a learnt prototype of their own, later
+    ones share the last; temperature: tau of eq. 11 and 13; sigma: sigma_0 of eq. 14.
+
+    inference: how the variational parameters are optimised in training, by inner_steps (M) steps of
+    inner_rate; samples: L of eq. 10, draws of z that are averaged; draws: whether the most probable
+    clusters are found or one partition is drawn, "joint"; doubt: a point that earlier clusters
+    would have taken with a larger probability than this begins no cluster.
+
+    cluster_scale: the standard deviation of a cluster in training. Of images: image: their shape
+    (C, H, W), empty for sets of vectors; convolutions: the channels of the stages of their encoder;
+    least_members: the fewest points of a cluster in training.
+    """
+
+    columns: int = 2
+    width: int = 64
+    frequencies: int = 0
+    point_layers: int = 0
+    heads: int = 4
+    slots: int = 16
+    cluster_slots: int = 2
+    encoder_blocks: int = 2
+    latent: int = 64
+    read_width: int = 32
+    prototypes: int = 3
+    temperature: float = 0.1
+    sigma: float = 0.1
+    inference: InferenceName = "eai"
+    inner_steps: int = 10
+    inner_rate: float = 0.1
+    samples: int = 16
+    draws: DrawKind = "mode"
+    doubt: float = 0.1
+    k_max: int = 4
+    cluster_scale: float = 0.25
+    image: tuple[int, ...] = ()
+    convolutions: tuple[int, ...] = (64, 128, 256)
+    least_members: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("image", "convolutions"):  # JSON cards hold lists
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        check_settings(self, BOUNDS)
+        if self.width % self.heads:
+            raise ValueError(f"{self.heads} heads must divide the width, {self.width}")
+        if self.image and len(self.image) != 3:
+            raise ValueError(f"image must be channels, height and width, got {self.image}")
+
+    @property
+    def traits(self) -> Traits:
+        """What the rest of the package may know of such a network."""
+        return Traits(
+            self.image or (self.columns,), k_max=self.k_max, least_members=self.least_members
+        )
