@@ -19,7 +19,9 @@ from torch import Generator
 from coterie.data.batch import SetBatch
 from coterie.encoders.items import EncodedItems
 from coterie.encoders.protocol import Encoder
+from coterie.frames.images import fit_axes
 from coterie.frames.protocol import Frame, FramedTable
+from coterie.functional.principal import on_axes
 from coterie.inference.assignment import Points, apply, keep_clusters, occupied_by_size
 from coterie.inference.constraints import Constraints, apply_constraints
 from coterie.inference.context import Rows, Sample, draw_context, evenly_spaced
@@ -100,6 +102,8 @@ def cluster_points(
     encoder: Encoder | None = getattr(system, "item_encoder", None)
     if encoder is not None and points[:0].ndim > 2:  # not encoded yet
         points = EncodedItems(points, encoder, config.device)
+        if n_axes := getattr(system, "n_axes", 0):
+            points = _on_axes(points[:], n_axes)
     if sample is None:
         sample = draw_context(len(points), config.context_size, random_state)
     index, counts = sample
@@ -159,6 +163,12 @@ def cluster_points(
         described=ended.described,
         samples=draws,
     )
+
+
+def _on_axes(vectors: NDArray[np.float32], n_axes: int) -> NDArray[np.float32]:
+    """Vectors (n, C) of images on their principal axes: (n, n_axes)."""
+    axes = torch.from_numpy(fit_axes(vectors, n_axes))
+    return on_axes(torch.from_numpy(vectors), axes).numpy()
 
 
 def _n_shown(n_points: int, config: InferenceConfig) -> int:

@@ -5,12 +5,13 @@ from typing import Literal
 
 from coterie.functional.mixing import EStep
 from coterie.layers.mlp import Activation
+from coterie.systems.items import ITEM_BOUNDS, ItemSettings
 from coterie.systems.settings import COUNT, DEPTH, POSITIVE, SHARE, Bounds, check_settings
 from coterie.systems.traits import Traits
 
 ProposalKind = Literal["seed", "anchor"]
 BOUNDS = {
-    "columns": COUNT,
+    **ITEM_BOUNDS,
     "width": COUNT,
     "heads": COUNT,
     "frequencies": Bounds(0, 32),
@@ -33,7 +34,7 @@ BOUNDS = {
 
 
 @dataclass(frozen=True)
-class AMCPConfig:
+class AMCPConfig(ItemSettings):
     """Shape of the network, how it mixes, and how it is trained.
 
     encode_every: after how many clusters the remaining points are encoded again, 0 for a single
@@ -53,7 +54,6 @@ class AMCPConfig:
     left over.
     """
 
-    columns: int = 2
     width: int = 128
     heads: int = 4
     activation: Activation = "gelu"
@@ -80,7 +80,9 @@ class AMCPConfig:
     min_share: float = 0.002
 
     def __post_init__(self) -> None:
+        self.take_lists()
         check_settings(self, BOUNDS)
+        self.check_items()
         if self.width % self.heads or self.read_width % self.heads:
             raise ValueError(f"{self.heads} heads must divide width and read_width")
         if self.coupling and self.proposal == "seed" and self.questions < 2:
@@ -97,6 +99,12 @@ class AMCPConfig:
     @property
     def traits(self) -> Traits:
         """The properties of such a network that the rest of the package uses."""
-        if self.density == "none":
-            return Traits((self.columns,), k_max=self.k_max)
-        return Traits((self.columns,), self.density, self.cluster_scale, self.k_max)
+        located = self.density != "none"
+        return Traits(
+            self.item_shape,
+            self.density if located else None,
+            self.cluster_scale if located else None,
+            self.k_max,
+            least_members=self.least_members,
+            least_share=self.least_share,
+        )
