@@ -8,6 +8,7 @@ from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.data.priors.universal import Universal
 from coterie.data.priors.warped import WarpedGaussians
 from coterie.training.episode_recipes import DAC_OMNIGLOT
+from coterie.training.image_set_recipes import IMAGE_SET_RECIPES
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.universal import (
     AMCP_UNIVERSAL,
@@ -167,6 +168,9 @@ PRESETS: dict[str, Recipe] = {
 
 def preset(name: str) -> Recipe:
     """A recipe by name."""
+    if name in IMAGE_SET_RECIPES:
+        return IMAGE_SET_RECIPES[name]()
     if name not in PRESETS:
-        raise ValueError(f"unknown preset {name!r}; known: {', '.join(sorted(PRESETS))}")
+        known = ", ".join(sorted({*PRESETS, *IMAGE_SET_RECIPES}))
+        raise ValueError(f"unknown preset {name!r}; known: {known}")
     return PRESETS[name]

@@ -186,7 +186,25 @@ def _fresh_system(recipe: Recipe) -> nn.Module:
                 " training cannot start from it"
             )
         system.load_state_dict(known.state_dict())
+    if recipe.encoder_from:
+        _take_encoder(recipe, system)
     return system
+
+
+def _take_encoder(recipe: Recipe, system: Any) -> None:
+    """Start the encoder of images from a network that was trained without labels."""
+    known, card = load_system(find(recipe.encoder_from))
+    if not hasattr(known, "pair"):
+        raise WeightsError(
+            f"{recipe.encoder_from} is of the system {card.system!r}: encoders are taken from MoCo"
+            " or MiCE"
+        )
+    if not hasattr(system.item_encoder, "start_from"):
+        raise WeightsError(f"recipe {recipe.name!r} has no residual network to start from others")
+    try:
+        system.item_encoder.start_from(known.pair.teacher)
+    except ValueError as error:
+        raise WeightsError(f"{recipe.encoder_from} does not fit: {error}") from error
 
 
 def _keep(recipe: Recipe, system: nn.Module) -> None:
