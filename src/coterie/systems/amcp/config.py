@@ -28,6 +28,7 @@ BOUNDS = {
     "k_max": COUNT,
     "questions": Bounds(1, 1024),
     "overlap_weight": Bounds(0, 1e6),
+    "density_weight": Bounds(0, 1e6),
     "proposals": Bounds(1, 1024),
     "min_share": SHARE,
 }
@@ -49,9 +50,11 @@ class AMCPConfig(ItemSettings):
     Fourier features of each coordinate; landmarks: the number of landmark points between which
     random walks run, 0 for none; leaps: whether single-linkage gaps accompany the walks;
     walk_dropout: the share of training sets in which walks and leaps are masked; overlap_weight:
-    the weight of the overlap loss of whole clusters; proposals: how many anchors a step compares,
-    of which the most decided wins; min_share: the share of a set below which an undecided rest is
-    left over.
+    the weight of the overlap loss of whole clusters; density_weight: that of the likelihood of the
+    clusters, which in many columns would outweigh the memberships; proposals: how many anchors a
+    step compares, of which the most decided wins; comparison: whether memberships also depend on
+    the angle between a point and its cluster, at first the anchor, for vectors whose angles say
+    what is alike; min_share: the share of a set below which an undecided rest is left over.
     """
 
     width: int = 128
@@ -76,7 +79,9 @@ class AMCPConfig(ItemSettings):
     k_max: int = 4
     questions: int = 1
     overlap_weight: float = 0.0
+    density_weight: float = 1.0
     proposals: int = 1
+    comparison: bool = False
     min_share: float = 0.002
 
     def __post_init__(self) -> None:
@@ -89,6 +94,10 @@ class AMCPConfig(ItemSettings):
             raise ValueError("coupling is learnt over several steps: questions must be 2 or more")
         if self.proposals > 1 and (self.proposal == "seed" or self.decoder_blocks):
             raise ValueError("several proposals are compared from anchors, without a decoder")
+        if self.comparison and (self.proposal == "seed" or self.density == "none"):
+            raise ValueError(
+                "comparison is with an anchor's place: it needs proposal 'anchor' and a density"
+            )
         if self.landmarks and self.proposal == "seed":
             raise ValueError("walks start from anchors: landmarks need proposal 'anchor'")
         if self.leaps and not self.landmarks:
