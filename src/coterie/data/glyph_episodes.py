@@ -91,7 +91,7 @@ class GlyphEpisodes:
             )
         kinds = torch.where(pure, n_base, n_base * n_base)
         n_different = torch.where(styled, kinds, len(atoms.classes)).clamp(max=self.k_max)
-        return _Made(*parts, join), n_different
+        return _Made(parts[0], parts[1], join), n_different
 
     def _of_atoms(self, atoms: "_Atoms", n_sets: int, draws: Draws) -> "_Part":
         """Different turned digits for the classes of each set."""

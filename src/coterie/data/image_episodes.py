@@ -153,9 +153,11 @@ def open_bank(
     """A pool without some groups, or only the first so many of its classes, on a device."""
     pool = open_pool(name).without(left_out).first(n_classes)
     starts = np.cumsum(pool.counts) - pool.counts
-    parts = (pool.images, starts, pool.counts, pool.groups)
-    tensors = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in parts)
-    return Bank(*tensors, pool.class_names)
+    arrays = (pool.images, starts, pool.counts, pool.groups)
+    images, begin, counts, groups = (
+        torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays
+    )
+    return Bank(images, begin, counts, groups, pool.class_names)
 
 
 def any_image(bank: Bank, classes: Tensor, draws: Draws) -> Tensor:

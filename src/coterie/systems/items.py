@@ -136,13 +136,25 @@ class ItemSystem(nn.Module):
         axes = principal_axes(encoded.points, batch.mask, self.n_axes)
         return replace(encoded, points=on_axes(encoded.points, axes))
 
+    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+        """The loss of labelled sets, and that of the encoder where there is one."""
+        if self.item_encoder is None or batch.points.ndim == 3:
+            return self.set_loss(batch, generator)
+        vectors, of_encoder = self.taught(batch, generator)
+        if not self.n_axes:
+            return self.set_loss(vectors, generator) + of_encoder
+        # Coordinates in float32: in bfloat16 a cluster's mean would have two or three digits.
+        with autocast(batch.points.device.type, enabled=False):
+            return self.set_loss(vectors, generator) + of_encoder
+
+    def set_loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+        """The loss of the set network on labelled sets of vectors."""
+        raise NotImplementedError
+
     def taught(self, batch: SetBatch, generator: Generator | None = None) -> Taught:
         """The vectors of labelled sets of images in training, and the loss of the vectors alone."""
-        nothing = batch.points.new_zeros(())
-        if self.item_encoder is None or batch.points.ndim == 3:
-            return Taught(batch, nothing)
-        encoded, near = self._encoded_to_learn(batch), nothing
-        labels = require_labels(batch)
+        encoded, labels = self._encoded_to_learn(batch), require_labels(batch)
+        near = encoded.points.new_zeros(())
         if self.config.neighbour_weight:
             with autocast(batch.points.device.type, enabled=False):
                 vectors = encoded.points.float()

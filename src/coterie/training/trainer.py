@@ -194,7 +194,8 @@ def _fresh_system(recipe: Recipe) -> nn.Module:
 def _take_encoder(recipe: Recipe, system: Any) -> None:
     """Start the encoder of images from a network that was trained without labels."""
     known, card = load_system(find(recipe.encoder_from))
-    if not hasattr(known, "pair"):
+    pair: Any = getattr(known, "pair", None)
+    if pair is None:
         raise WeightsError(
             f"{recipe.encoder_from} is of the system {card.system!r}: encoders are taken from MoCo"
             " or MiCE"
@@ -202,7 +203,7 @@ def _take_encoder(recipe: Recipe, system: Any) -> None:
     if not hasattr(system.item_encoder, "start_from"):
         raise WeightsError(f"recipe {recipe.name!r} has no residual network to start from others")
     try:
-        system.item_encoder.start_from(known.pair.teacher)
+        system.item_encoder.start_from(pair.teacher)
     except ValueError as error:
         raise WeightsError(f"{recipe.encoder_from} does not fit: {error}") from error
 

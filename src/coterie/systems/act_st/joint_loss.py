@@ -47,16 +47,15 @@ class ACTST(ItemSystem):
     def read(self, points: Tensor, memory: tuple[Tensor, ...]) -> Tensor:
         return expectation(points, Gaussians(*memory))[0]
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+    def set_loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """Eq. 12, averaged over the sets: the likelihood at the true number, and when to stop.
 
         The log-likelihood is the mean over the points, where eq. 12 has the sum: with hundreds of
         points the sum would leave the stop no weight, and it would depend on the size of a set.
         """
-        batch, of_encoder = self.taught(batch, generator)
         labels, k_max = require_labels(batch), self.config.k_max
         n_clusters = present_clusters(labels, batch.mask, k_max).sum(1).clamp_min(1)  # (B,)
         decoded = self.network(batch.points, batch.mask, k_max)
         _, log_likelihood = expectation(batch.points, decoded.at(n_clusters))
         likelihood = masked_mean(log_likelihood, batch.mask)
-        return (stopping_loss(decoded.going_on, n_clusters) - likelihood).mean() + of_encoder
+        return (stopping_loss(decoded.going_on, n_clusters) - likelihood).mean()

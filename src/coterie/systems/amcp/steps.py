@@ -78,9 +78,8 @@ class AMCP(ItemSystem):
         """The sum of the summaries of no clusters, for sets (B, N, D): zeros (B, 1, C)."""
         return points.new_zeros(len(points), 1, self.config.width)
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
-        batch, of_encoder = self.taught(batch, generator)
-        return self.lessons.loss(batch, generator) + of_encoder
+    def set_loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+        return self.lessons.loss(batch, generator)
 
     def accelerated(self) -> Any:
         """The same steps as CUDA graphs, where the system runs on a GPU and encodes once."""

@@ -89,18 +89,17 @@ class DAC(ItemSystem):
             return self.network.density(commit.memory[len(self.network.encoder) + 2 :])
         return self.network.density(commit.memory)
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+    def set_loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """Minimum-loss filtering, eq. 5 (eq. 9 without a density), averaged over the sets.
 
         Of anchored filtering it is eq. 7 instead.
         """
-        batch, of_encoder = self.taught(batch, generator)
         if isinstance(self.network, AnchoredNetwork):
-            return anchored_loss(self.network, batch, generator) + of_encoder
+            return anchored_loss(self.network, batch, generator)
         labels, k_max = require_labels(batch), self.config.k_max
         logits, memory = self.network.filter(batch.points, batch.mask)
         losses = membership_loss(logits, labels, batch.mask, k_max)
         log_density = self.network.log_density(batch.points, memory, generator)
         if log_density is not None:
             losses = losses - cluster_mean(log_density, labels, batch.mask, k_max)
-        return minimum_over_clusters(losses, labels, batch.mask).mean() + of_encoder
+        return minimum_over_clusters(losses, labels, batch.mask).mean()

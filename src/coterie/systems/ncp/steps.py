@@ -122,9 +122,8 @@ class NCP(ItemSystem):
     def seconds_to_label(self, n_points: int) -> float:
         return seconds_to_label(self.network, n_points)
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+    def set_loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """The mean negative log-likelihood of a seat, in random order of the points."""
-        batch, of_encoder = self.taught(batch, generator)
         labels, mask = require_labels(batch), batch.mask
         rank = torch.rand(mask.shape, generator=generator, device=mask.device)
         order = torch.where(mask, rank, 2.0).argsort(1)
@@ -132,7 +131,7 @@ class NCP(ItemSystem):
         labels, mask = labels.gather(1, order), mask.gather(1, order)
         known = prefixes(labels, self.config.k_max)
         seats = self.seat_log_probabilities(points, labels, mask, known)
-        return of_encoder - torch.where(mask, seats, 0.0).sum() / mask.sum().clamp_min(1)
+        return -torch.where(mask, seats, 0.0).sum() / mask.sum().clamp_min(1)
 
     def seat_log_probabilities(
         self, points: Tensor, labels: Tensor, mask: Tensor, at: Prefixes
