@@ -13,6 +13,7 @@ NAMES = {
     "ncp": "NCP",
     "act_st": "ACT-ST",
 }
+UNLABELLED = "moco"  # at the end of a name: the encoder was trained without labels
 METRICS = ("acc", "ari", "nmi", "k_error")
 STUDIES = {
     "em_steps": "EM steps T",
@@ -87,10 +88,11 @@ def _printed_row(row: tuple[str | None, ...]) -> list[str]:
 
 
 def _called(name: str) -> str:
-    plain = name.removesuffix("*")
-    method, _, more = plain.partition("+")
     star = "*" if name.endswith("*") else ""
-    return NAMES.get(method, method) + star + (f", {more}" if more else "")
+    plain = name.removesuffix("*")
+    method = plain.removesuffix(f"-{UNLABELLED}")
+    more = "" if method == plain else ", encoder trained without labels"
+    return NAMES.get(method, method) + star + more
 
 
 def _cells(found: dict[str, Any]) -> list[str]:

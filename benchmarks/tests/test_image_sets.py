@@ -88,6 +88,12 @@ def test_rows_are_measured_stored_and_rendered(pool, weights, tmp_path, monkeypa
     assert "| AMCP | nothing |" in page.image_classes_seen("mnist")
 
 
+def test_rows_say_how_the_encoder_was_trained():
+    assert page._called("amcp-moco*") == "AMCP*, encoder trained without labels"
+    assert page._called("dac-af") == "DAC, anchored filtering"
+    assert page._called("k-means told k") == "k-means told k"
+
+
 def test_what_is_not_trained_does_not_appear(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "RESULTS", tmp_path)
     assert page.MISSING in page.image_sets("cifar10")
