@@ -16,6 +16,7 @@ import shlex
 import sys
 import time
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +87,17 @@ def train_variant(recipe: Recipe, data: str, arguments: argparse.Namespace) -> b
     return train_in_pieces(recipe, arguments, [scores])
 
 
-def last_line(path: Path) -> dict[str, Any]:
-    """The last entry of a log."""
-    found: dict[str, Any] = json.loads(path.read_text().splitlines()[-1])
-    return found
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The entries of a log."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def seconds_of(log: list[dict[str, Any]]) -> float:
+    """How long a training took in all its pieces, each of which counts from zero."""
+    ends = [
+        before["seconds"] for before, after in pairwise(log) if after["seconds"] < before["seconds"]
+    ]
+    return float(sum(ends) + log[-1]["seconds"])
 
 
 def main() -> None:
@@ -118,10 +126,20 @@ def main() -> None:
         row = measured(
             arguments.out / WEIGHTS, arguments.data, arguments.sets, arguments.images, device
         )
-        log = last_line(arguments.out / LOG)
-        row |= {"step": log["step"], "training_seconds": log["seconds"]}
+        log = lines(arguments.out / LOG)
+        row |= {
+            "step": log[-1]["step"],
+            "training_seconds": seconds_of(log),
+            "curve": [
+                {
+                    "step": each["step"],
+                    **{kind: each[kind]["acc"] for kind in SCORED[arguments.data]},
+                }
+                for each in lines(arguments.out / SCORES)
+            ],
+        }
         merge(arguments.to, (arguments.study, arguments.data, name), {**row, "command": command})
-        say(f"{name}: {row}")
+        say(f"{name}: ACC {row['acc']}, updated {row['acc_updated']}")
 
 
 if __name__ == "__main__":

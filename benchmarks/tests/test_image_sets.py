@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+import image_figures
 import image_sets
 import image_strips
 import image_studies
@@ -129,6 +130,24 @@ def test_studies_vary_one_setting_each():
             recipe = image_studies.image_set_recipe("mnist", **changes)
             with torch.device("meta"):
                 build(recipe.system, recipe.settings)
+
+
+def test_figures_are_drawn_of_what_there_is(tmp_path):
+    curve = [{"step": 1, "seen": 0.5, "unseen": 0.4}, {"step": 9, "seen": 0.9, "unseen": 0.8}]
+    row = {"acc": 0.8, "seconds": 0.1, "training_seconds": 90.0, "curve": curve}
+    found = {"systems": {"mnist": {"amcp": row, "ncp": row}}, "em_steps": {"mnist": {"1": row}}}
+    curves = image_figures.plot_curves(found["systems"]["mnist"])
+    assert [line.get_label() for line in curves.axes[1].get_lines()] == ["AMCP", "NCP"]
+    assert list(curves.axes[1].get_lines()[0].get_ydata()) == [0.4, 0.8]
+    studies = image_figures.plot_studies(found)
+    assert len(studies.axes) == 6
+    assert list(studies.axes[2].get_lines()[0].get_ydata()) == [1.5, 1.5]
+    studies.savefig(tmp_path / "studies.png")
+
+
+def test_pieces_of_a_training_add_up():
+    log = [{"seconds": each} for each in (10.0, 20.0, 5.0, 15.0, 3.0)]
+    assert image_studies.seconds_of(log) == 38.0
 
 
 @pytest.mark.slow

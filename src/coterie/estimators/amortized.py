@@ -111,6 +111,9 @@ class AmortizedClusterer(
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the clusters of X (n, d), an array or a data frame; y is ignored.
 
+        Weights that read images take X as (n, H, W), (n, H, W, C) or (n, C, H, W) of bytes or of
+        numbers in [0, 1]; another size is resized, with a warning.
+
         In a data frame, gaps are filled and categories encoded; identifiers of the rows, dates and
         constants are left out. Warnings name the columns. An array is taken as it is and must hold
         finite numbers.
