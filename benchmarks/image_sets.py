@@ -75,16 +75,19 @@ class Trained:
     system: Any
     vectors: NDArray[np.float32]
     seconds_per_image: float
+    context_size: int
 
     @classmethod
     def of(cls, weights: Path, pool: ImagePool, device: str) -> "Trained":
         """Read the weights and encode the pool, once for all sets: each image is encoded alone."""
-        system = load_system(weights)[0].to(device)
+        system, card = load_system(weights)
+        system = system.to(device)
         items = EncodedItems(_Floats(pool.images), system.item_encoder, device)
         items[:64]  # the first call prepares the device
         began = time.perf_counter()
         vectors = items[:]
-        return cls(system, vectors, (time.perf_counter() - began) / len(vectors))
+        took = (time.perf_counter() - began) / len(vectors)
+        return cls(system, vectors, took, card.context_size)
 
     def points(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """What the set network reads of some images: (n, D)."""
@@ -98,7 +101,10 @@ class Trained:
         """The clusters of a set's points."""
         traits = self.system.traits
         config = InferenceConfig(
-            ending=choose_ending(ending, traits), n_restarts=traits.restarts, device=device
+            ending=choose_ending(ending, traits),
+            n_restarts=traits.restarts,
+            context_size=self.context_size,
+            device=device,
         )
         found = cluster_points(self.system, points, config, np.random.RandomState(0))
         return found.clustering.labels

@@ -16,6 +16,7 @@ import shlex
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -54,16 +55,17 @@ STUDIES = ("em_steps", "e_step", "classes", "systems")
 
 def measured(weights: Path, data: str, n_sets: int, n_images: int, device: str) -> dict[str, float]:
     """Mean scores of unseen classes without and with an update, and the seconds of a set."""
-    system = load_system(weights)[0].to(device)
+    system, card = load_system(weights)
+    cluster = partial(cluster_images_of, system.to(device), context_size=card.context_size)
     pool, random = open_pool(SCORED[data]["unseen"]), np.random.default_rng(1)
     own, updated, seconds = [], [], []
     for _ in range(n_sets):
         drawn = draw_set(pool, n_images, len(pool.counts), random)
         images = pool.images[drawn.rows]
         began = time.perf_counter()
-        own.append(score(drawn.truth, cluster_images_of(system, images, ending="network")))
+        own.append(score(drawn.truth, cluster(images, ending="network")))
         seconds.append(time.perf_counter() - began)
-        updated.append(score(drawn.truth, cluster_images_of(system, images, ending="em")))
+        updated.append(score(drawn.truth, cluster(images, ending="em")))
     return {
         "acc": round(float(np.mean([each["acc"] for each in own])), 4),
         "acc_updated": round(float(np.mean([each["acc"] for each in updated])), 4),

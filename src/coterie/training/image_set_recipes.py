@@ -32,6 +32,8 @@ class ImageSets:
 
 # Coordinates on a set's principal axes; the encoder learns from neighbours (`systems/items.py`).
 ON_AXES = {"columns": 16, "neighbour_weight": 1.0, "set_statistics": False, "cluster_scale": 0.4}
+# The axes of many more images than in training are others; further images are labelled by the rule.
+CONTEXT = 1000
 # Photographs of one class differ in more than photographs' colours and crops do.
 PHOTOS = PhotoViews(crop=0.4)
 
@@ -176,6 +178,7 @@ def image_set_recipe(
             }
         ),
         trained_on=f"sets of up to {episodes.n_max} images of {shown}",
+        context_size=CONTEXT,
     )
     return with_encoder(recipe, encoder_from) if encoder_from else recipe
 

@@ -18,6 +18,7 @@ from coterie.inference.engine import InferenceConfig, cluster_points
 from coterie.metrics import accuracy, ari, k_error, nmi
 from coterie.training.callbacks import Progress, append_line
 from coterie.training.group_scores import evaluating
+from coterie.weights.format import CONTEXT_SIZE
 
 METRICS = ("acc", "ari", "nmi", "k_error")
 
@@ -56,13 +57,22 @@ def score(truth: NDArray, labels: NDArray) -> dict[str, float]:
 
 
 def cluster_images_of(
-    system: Any, images: NDArray[np.uint8], *, ending: EndingName = "auto", seed: int = 0
+    system: Any,
+    images: NDArray[np.uint8],
+    *,
+    ending: EndingName = "auto",
+    context_size: int = CONTEXT_SIZE,
+    seed: int = 0,
 ) -> NDArray[np.intp]:
-    """The clusters of images (n, C, H, W) as a system in memory finds them: (n,)."""
+    """The clusters of images (n, C, H, W) as a system in memory finds them: (n,).
+
+    context_size: on how many of them it looks for clusters.
+    """
     device = str(next(system.parameters()).device)
     config = InferenceConfig(
         ending=choose_ending(ending, system.traits),
         n_restarts=system.traits.restarts,
+        context_size=context_size,
         device=device,
     )
     items = (images / 255).astype(np.float32)
