@@ -45,12 +45,14 @@ def variants(study: str, data: str) -> dict[str, dict[str, Any]]:
         return {str(steps): {"settings": {"em_steps": steps}} for steps in range(1, 6)}
     if study == "e_step":
         return {kind: {"settings": {"e_step": kind}} for kind in E_STEPS}
+    if study == "coupling":
+        return {name: {"settings": {"coupling": name == "with"}} for name in ("without", "with")}
     if study == "classes":
         return {str(number): {"classes": number} for number in CLASSES[data]}
     return {method: {"method": method} for method in SET_NETWORKS}
 
 
-STUDIES = ("em_steps", "e_step", "classes", "systems")
+STUDIES = ("em_steps", "e_step", "coupling", "classes", "systems")
 
 
 def measured(weights: Path, data: str, n_sets: int, n_images: int, device: str) -> dict[str, float]:

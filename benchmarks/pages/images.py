@@ -8,6 +8,7 @@ from pages.results import RESULTS, results
 
 NAMES = {
     "amcp": "AMCP",
+    "amcp-small": "AMCP, small, trained on a CPU",
     "dac-mlf": "DAC, minimum-loss filtering",
     "dac-af": "DAC, anchored filtering",
     "ncp": "NCP",
@@ -18,6 +19,7 @@ METRICS = ("acc", "ari", "nmi", "k_error")
 STUDIES = {
     "em_steps": "EM steps T",
     "e_step": "E-step",
+    "coupling": "coupling with finished clusters",
     "classes": "training classes",
     "systems": "method",
 }

@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
+from coterie.cli.app import app
 from coterie.data.image_episodes import ImageEpisodes
 from coterie.data.pools import ImagePool
 from coterie.systems.registry import build
@@ -176,3 +178,16 @@ def test_every_image_of_a_recipe_is_of_the_training_side():
         assert recipe.prior.pool.endswith(("-even", "-first"))
         assert not getattr(recipe.prior, "left_out", ())
     assert isinstance(image_set_recipes.DATA["cifar10"].episodes, ImageEpisodes)
+
+
+def test_the_command_takes_an_encoder_only_where_there_is_one(tmp_path, moco):
+    def told(*arguments):
+        result = CliRunner().invoke(app, ["train", *arguments, "--device", "cpu"])
+        assert result.exit_code == 2
+        return result.stderr
+
+    out = ["--out", str(tmp_path / "run")]
+    assert "has no encoder of images to replace" in told("amcp-mog2d", "--encoder", moco, *out)
+    absent = str(tmp_path / "absent.safetensors")
+    assert "absent.safetensors" in told("amcp-mnist", "--encoder", absent, *out)
+    assert not (tmp_path / "run").exists()

@@ -90,6 +90,7 @@ DATA = {
     ),
 }
 
+# AMCP without coupling: summaries of finished clusters of seen classes mislead on unseen ones.
 SET_NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
     "amcp": (
         "amcp",
@@ -102,11 +103,9 @@ SET_NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
             "encode_every": 0,
             "decoder_blocks": 0,
             "proposal": "anchor",
-            "proposals": 32,
             "comparison": True,
             "density_weight": 0.1,
             "overlap_weight": 1.0,
-            "coupling": True,
             "questions": 16,
             "read_width": 64,
         },
