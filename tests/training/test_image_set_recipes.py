@@ -124,12 +124,24 @@ def test_an_encoder_of_moco_is_the_start_and_stays_as_it_is(digits, moco, tmp_pa
     assert "without labels" in load_card(tmp_path / "run" / "weights.safetensors").trained_on
 
 
+def test_systems_may_share_the_encoder_of_one_of_them(digits, tmp_path):
+    first = train(small(), tmp_path / "amcp", accelerator="cpu")
+    weights = tmp_path / "amcp" / "weights.safetensors"
+    dac = image_set_recipe("mnist", "dac-mlf", steps=3, sets_per_step=2, precision="32-true")
+    narrow = {"width": 16, "heads": 2, "slots": 4, "columns": 4, "encoder_blocks": 1}
+    dac = replace(dac, settings={**dac.settings, **narrow}, prior=replace(dac.prior, n_max=24))
+    shared = train(with_encoder(dac, str(weights)), tmp_path / "dac", accelerator="cpu")
+    for name, value in first.item_encoder.state_dict().items():
+        assert torch.equal(shared.item_encoder.state_dict()[name], value), name
+    assert "the encoder of amcp" in load_card(tmp_path / "dac" / "weights.safetensors").trained_on
+
+
 def test_other_weights_are_no_encoder(tmp_path):
-    with pytest.raises(ValueError, match="is of the system 'amcp', not of MoCo or MiCE"):
+    with pytest.raises(ValueError, match="is of the system 'amcp', without such an encoder"):
         with_encoder(small(), "amcp-mog2d")
     with pytest.raises(ValueError, match="has no encoder of images to replace"):
         with_encoder(preset("amcp-mog2d"), "amcp-mog2d")
-    with pytest.raises(WeightsError, match="encoders are taken from MoCo or MiCE"):
+    with pytest.raises(WeightsError, match="is of 'amcp', without an encoder"):
         train(small(encoder_from="amcp-mog2d"), tmp_path, accelerator="cpu")
 
 

@@ -63,8 +63,8 @@ def train(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Weights of MoCo or MiCE: their backbone is the encoder of images, and stays as"
-            " it is.",
+            help="Weights of MoCo, MiCE or another clusterer of images: their encoder is used, and"
+            " stays as it is.",
             show_default=False,
         ),
     ] = None,

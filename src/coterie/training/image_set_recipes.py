@@ -30,6 +30,7 @@ class ImageSets:
     shown: str
 
 
+WITHOUT_LABELS = ("moco", "mice")
 # Coordinates on a set's principal axes; the encoder learns from neighbours (`systems/items.py`).
 ON_AXES = {"columns": 16, "neighbour_weight": 1.0, "set_statistics": False, "cluster_scale": 0.4}
 # The axes of many more images than in training are others; further images are labelled by the rule.
@@ -195,24 +196,30 @@ def _of_classes(episodes: Any, n_classes: int | None) -> Any:
 
 
 def with_encoder(recipe: Recipe, encoder_from: str) -> Recipe:
-    """The recipe with the backbone of MoCo or MiCE weights, which stays as it is."""
+    """The recipe with the encoder of other weights, which stays as it is.
+
+    They are those of MoCo or MiCE, trained without labels, or of another clusterer of such images:
+    several systems may share one encoder.
+    """
     if not recipe.settings.get("embedding"):
         raise ValueError(f"recipe {recipe.name!r} has no encoder of images to replace")
     card = load_card(find(encoder_from))
-    backbone = card.settings.get("backbone")
-    if backbone not in STAGES:
-        raise ValueError(f"{encoder_from} is of the system {card.system!r}, not of MoCo or MiCE")
-    depths, first = STAGES[backbone]
-    settings = {
-        **recipe.settings,
-        "backbone": backbone,
-        "embedding": first << (len(depths) - 1),  # the backbone's own vectors
-        "neighbour_weight": 0.0,
-    }
+    if card.system in WITHOUT_LABELS:
+        depths, first = STAGES[card.settings["backbone"]]
+        # The backbone's own vectors.
+        encoder = {"backbone": card.settings["backbone"], "embedding": first << (len(depths) - 1)}
+        whose = "trained without labels"
+    elif card.settings.get("embedding"):
+        encoder = {name: card.settings[name] for name in ("backbone", "convolutions", "embedding")}
+        whose = f"of {card.system}, trained on {card.trained_on}"
+    else:
+        raise ValueError(
+            f"{encoder_from} is of the system {card.system!r}, without such an encoder"
+        )
     return replace(
         recipe,
-        settings=settings,
-        trained_on=f"{recipe.trained_on}, by an encoder trained without labels",
+        settings={**recipe.settings, **encoder, "neighbour_weight": 0.0},
+        trained_on=f"{recipe.trained_on}; the encoder {whose}",
         encoder_from=encoder_from,
     )
 

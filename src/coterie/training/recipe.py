@@ -63,8 +63,8 @@ class Recipe:
     context_size: on how many points of a set the trained network finds clusters, by default;
     start_from: the weights that training starts from, a shipped model or a file; kept: how much of
     them stays in the weights that come out, a mean of both: what was known is not forgotten for
-    what is taught; encoder_from: weights of MoCo or MiCE, whose backbone the encoder of images
-    starts from.
+    what is taught; encoder_from: weights whose encoder that of images starts from: of MoCo or
+    MiCE, or of another clusterer of images.
     """
 
     name: str

@@ -9,7 +9,7 @@ What a system may bring to it, such as optimizers and hooks, is in `systems/lear
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from lightning.fabric import Fabric
@@ -192,20 +192,20 @@ def _fresh_system(recipe: Recipe) -> nn.Module:
 
 
 def _take_encoder(recipe: Recipe, system: Any) -> None:
-    """Start the encoder of images from a network that was trained without labels."""
+    """Start the encoder of images from that of another network, or from MoCo's or MiCE's."""
     known, card = load_system(find(recipe.encoder_from))
-    pair: Any = getattr(known, "pair", None)
-    if pair is None:
-        raise WeightsError(
-            f"{recipe.encoder_from} is of the system {card.system!r}: encoders are taken from MoCo"
-            " or MiCE"
-        )
-    if not hasattr(system.item_encoder, "start_from"):
-        raise WeightsError(f"recipe {recipe.name!r} has no residual network to start from others")
+    pair, encoder = getattr(known, "pair", None), getattr(known, "item_encoder", None)
     try:
-        system.item_encoder.start_from(pair.teacher)
-    except ValueError as error:
-        raise WeightsError(f"{recipe.encoder_from} does not fit: {error}") from error
+        if isinstance(encoder, nn.Module):
+            system.item_encoder.load_state_dict(encoder.state_dict())
+        elif pair is not None:
+            system.item_encoder.start_from(cast(Any, pair).teacher)
+        else:
+            raise WeightsError(f"{recipe.encoder_from} is of {card.system!r}, without an encoder")
+    except (AttributeError, RuntimeError, ValueError) as error:
+        raise WeightsError(
+            f"the encoder of {recipe.encoder_from} is none for recipe {recipe.name!r}: {error}"
+        ) from error
 
 
 def _keep(recipe: Recipe, system: nn.Module) -> None:
