@@ -46,9 +46,10 @@ class TableReader:
         refuse_odd_arrays(X)
         if reset:
             self._encoding = None
-        image = self._image(reset=reset)
-        if image is not None and (getattr(X, "ndim", 2) > 2 or self._reads_images(reset=reset)):
-            return self._check_images(X, image, reset=reset)
+        if getattr(X, "ndim", 2) > 2 or self._reads_images(reset=reset):
+            image = self._image(reset=reset)
+            if image is not None:
+                return self._check_images(X, image, reset=reset)
         names = column_names(X)
         if names is not None and not names:
             raise ValueError("X has no columns")

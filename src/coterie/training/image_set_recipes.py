@@ -242,7 +242,12 @@ def mnist_small() -> Recipe:
         sets_per_step=6,
         precision="32-true",
     )
-    return replace(recipe, name="amcp-mnist-small", prior=replace(recipe.prior, n_max=128))
+    return replace(
+        recipe,
+        name="amcp-mnist-small",
+        prior=replace(recipe.prior, n_max=128),
+        trained_on=recipe.trained_on.replace(str(recipe.prior.n_max), "128"),
+    )
 
 
 def image_set_recipes(data: str) -> list[Recipe]:
