@@ -46,7 +46,8 @@ class TableReader:
         refuse_odd_arrays(X)
         if reset:
             self._encoding = None
-        if getattr(X, "ndim", 2) > 2 or self._reads_images(reset=reset):
+        many_axes = isinstance(X, np.ndarray) and X.ndim > 2
+        if many_axes or self._reads_images(reset=reset):
             image = self._image(reset=reset)
             if image is not None:
                 return self._check_images(X, image, reset=reset)
