@@ -11,6 +11,7 @@ from pathlib import Path
 from pages.before_after import before_after
 from pages.doubts import doubts
 from pages.honesty import honesty
+from pages.images import image_classes_seen, image_sets, image_studies
 from pages.mixtures import ours, peers, printed
 from pages.omniglot import omniglot
 from pages.reliability import reliability
@@ -30,6 +31,7 @@ PAGES = (
             "act_st.md",
             "amcp.md",
             "dac.md",
+            "images.md",
             "ncp.md",
             "tables.md",
             "train.md",
@@ -64,6 +66,9 @@ TABLES: dict[str, Callable[..., str]] = {
     "summary": summary,
     "topics": topics,
     "omniglot": omniglot,
+    "image_sets": image_sets,
+    "image_classes_seen": image_classes_seen,
+    "image_studies": image_studies,
 }
 
 

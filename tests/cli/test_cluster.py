@@ -285,6 +285,7 @@ def test_a_defect_of_ours_is_not_hidden(run, table, monkeypatch):
         ["predict"],
         ["compare"],
         ["train"],
+        ["tune"],
         ["models"],
     ],
     ids=" ".join,

@@ -46,6 +46,7 @@ TINY = Recipe(
 @pytest.fixture(autouse=True)
 def only_tiny(monkeypatch, tmp_path):
     monkeypatch.setattr(presets, "PRESETS", {"tiny": TINY})
+    monkeypatch.setattr(presets, "IMAGE_SET_RECIPES", {})
     few = partial(texture_limits, n_sets=100)  # instead of 2,000 for a network of a few steps
     monkeypatch.setattr("coterie.training.trainer.texture_limits", few)
     monkeypatch.chdir(tmp_path)

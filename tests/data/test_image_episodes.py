@@ -24,9 +24,9 @@ def numbered(monkeypatch):
     groups = np.repeat([0, 1, 2], 10)
     held = ImagePool(images, np.full(N_CLASSES, EACH), ("",) * N_CLASSES, groups, ("a", "b", "c"))
     monkeypatch.setattr(image_episodes, "open_pool", lambda name: held)
-    image_episodes._bank.cache_clear()
+    image_episodes.open_bank.cache_clear()
     yield
-    image_episodes._bank.cache_clear()
+    image_episodes.open_bank.cache_clear()
 
 
 EPISODES = ImageEpisodes("numbered", n_max=40, k_max=8, k_min=3, images_per_class=EACH)
@@ -93,7 +93,7 @@ def test_classes_are_turned_each_in_its_way_or_all_alike():
 
 def test_eight_symmetries_are_eight_images():
     square = torch.arange(16).view(1, 1, 4, 4).expand(8, -1, -1, -1)
-    turned = image_episodes._turned(square, torch.arange(8))
+    turned = image_episodes.turned(square, torch.arange(8))
     assert len({tuple(each.flatten().tolist()) for each in turned}) == 8
     assert torch.equal(turned[0], square[0])
     assert torch.equal(turned[1, 0], torch.rot90(square[0, 0]))

@@ -3,10 +3,13 @@ import os
 
 import numpy as np
 import pytest
+import torch
 
 from coterie.data import pools
+from coterie.data.image_episodes import ImageEpisodes
 from coterie.data.pools import ImagePool, open_pool
 from coterie.training.episode_recipes import DAC_OMNIGLOT, DAC_OMNIGLOT_STUDY, HELD_OUT_ALPHABETS
+from coterie.training.image_set_recipes import image_set_recipes
 
 
 @pytest.fixture
@@ -117,3 +120,63 @@ def test_every_fourth_image_of_a_seen_character_is_held_out(monkeypatch, tmp_pat
     assert len(first) == 2
     both = np.concatenate([part.images[part.labels == 3] for part in (train, test)])
     assert sorted(both[:, 0, 0, 0]) == sorted(seen.images[seen.labels == 3][:, 0, 0, 0])
+
+
+SIDES = {
+    "mnist": ("mnist-even", "mnist-odd"),
+    "cifar10": ("cifar10-even", "cifar10-odd"),
+    "tinyimagenet": ("tinyimagenet-first", "tinyimagenet-last"),
+}
+
+
+def digests(images):
+    return {hashlib.sha256(image.tobytes()).digest() for image in images}
+
+
+@pytest.mark.parametrize(
+    "data", ["mnist", pytest.param("cifar10", marks=pytest.mark.slow), "tinyimagenet"]
+)
+def test_no_image_class_or_label_of_the_test_side_is_trained_on(real, data):
+    """AMCP, appendix C.1: neither by the recipes nor in what they may draw."""
+    train, test = map(open_pool, SIDES[data])
+    expected = {
+        "mnist": [set("02468"), set("13579")],
+        "cifar10": [
+            {"airplane", "bird", "deer", "frog", "ship"},
+            {"automobile", "cat", "dog", "horse", "truck"},
+        ],
+    }
+    names = [set(train.class_names), set(test.class_names)]
+    assert names == expected.get(data, names)
+    assert not names[0] & names[1]
+    assert len(names[0]) == len(names[1]) == (100 if data == "tinyimagenet" else 5)
+    assert not digests(train.images) & digests(test.images)
+    assert len(train.images) == train.counts.sum()
+    for recipe in image_set_recipes(data):
+        assert recipe.prior.pool == SIDES[data][0]
+
+
+@pytest.mark.parametrize("data", ["mnist", "tinyimagenet"])
+def test_what_training_draws_is_of_the_training_side_alone(real, data):
+    """Every image of a drawn set, without views, is one of the pool's."""
+    known = digests(open_pool(SIDES[data][0]).images)
+    episodes = ImageEpisodes(SIDES[data][0], n_max=300, k_max=5, concentration=5, any_k=True)
+    batch = episodes.sample(2, torch.Generator().manual_seed(0))
+    drawn = (batch.points[batch.mask] * 255).round().to(torch.uint8).numpy()
+    assert digests(drawn) <= known
+
+
+def test_sets_of_ten_thousand_images_can_be_drawn(real):
+    episodes = ImageEpisodes("mnist-even", n_max=10_000, k_max=5, concentration=5)
+    batch = episodes.sample(1, torch.Generator().manual_seed(0))
+    assert batch.points.shape == (1, 10_000, 1, 28, 28)
+    assert int(batch.mask.sum()) >= 3_000
+
+
+def test_the_first_classes_of_a_pool(pool):
+    part = pool.first(2)
+    assert part.class_names == ("a", "b")
+    assert len(part.images) == 4
+    assert pool.first(None) is pool
+    with pytest.raises(ValueError, match="there are 5 classes, not 6"):
+        pool.first(6)

@@ -10,7 +10,10 @@ import pytest
 from PIL import Image
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = ("cli", "dask", "excel", "hub", "images", "io", "onnx", "playground", "plot", "train")
+EXTRAS = (
+    *("cli", "dask", "excel", "hub", "images", "io", "onnx", "playground", "plot", "train"),
+    "tune",
+)
 # What an extra is for: these imports must not need anything that it does not declare.
 IMPORTS = {
     "cli": "import coterie.cli.app, coterie.cli.cluster, coterie.cli.models",
@@ -23,6 +26,7 @@ IMPORTS = {
     "playground": "from coterie.playground.app import make_app; import uvicorn",
     "plot": "import coterie.plots",
     "train": "import coterie.training.trainer, coterie.training.callbacks",
+    "tune": "from coterie.training.tuning import optuna; optuna()",
 }
 FIRST_CALL = """
 import socket

@@ -13,6 +13,7 @@ from coterie.cli.predict import predict
 from coterie.cli.refusal import OneLineGroup, refuse
 from coterie.cli.serve import serve
 from coterie.cli.train import train
+from coterie.cli.tune import tune
 
 app = typer.Typer(
     cls=OneLineGroup,
@@ -48,6 +49,7 @@ app.command(epilog="Example: coterie predict february.csv --model january.coteri
 )
 app.command(epilog="Example: coterie compare table.csv --label species")(compare)
 app.command(epilog="Example: coterie train dac-mog2d --out runs/mine --device cuda")(train)
+app.command(epilog="Example: coterie tune amcp-small --trials 20 --steps 300")(tune)
 app.command(epilog="Example: coterie models --json")(models)
 app.command(epilog="Example: coterie serve --port 8080 --open")(serve)
 app.add_typer(export, name="export")

@@ -119,7 +119,7 @@ def cluster(
 ) -> None:
     """Cluster the rows of a table; the number of clusters is inferred.
 
-    With weights for images, such as mice-mnist: the images of a folder.
+    With weights for images, such as dac-omniglot or mice-mnist: the images of a folder.
     """
     targets = Targets(out, plot, report)
     if engine is not None or scheduler is not None:
@@ -158,9 +158,15 @@ def cluster(
         from coterie.data.tables.labelled import Output
         from coterie.data.tables.several import opened_together
         from coterie.data.tables.survey import read_table
-        from coterie.estimators.registry import clusterer, reads_images
+        from coterie.estimators.registry import (
+            clusterer,
+            learns_one_collection,
+            reads_images,
+        )
 
-        if reads_images(weights):
+        if reads_images(weights) and (
+            learns_one_collection(weights) or all(file.is_dir() for file in files)
+        ):
             cluster_images(context, files, targets)
             return
         choice = Choice(

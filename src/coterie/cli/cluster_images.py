@@ -4,7 +4,7 @@ import json
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import typer
 
@@ -16,28 +16,37 @@ from coterie.cli.refusal import refuse
 from coterie.cli.summary import show
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from coterie.data.pixels import Pixels
+    from coterie.estimators.amortized import AmortizedClusterer
     from coterie.estimators.mice import MiCE
 
 # The options that mean something here.
 OPTIONS = {"files", "weights", "n_clusters", "out", "labels_only", "keep_formulas"}
 OPTIONS |= {"report", "save", "as_json", "seed"}
+OF_ESTIMATOR = {"min_cluster_size", "noise", "ending"}  # where clusters are not those of training
 
 
 def cluster_images(context: typer.Context, files: list[Path], targets: Targets) -> None:
     """Label the images of a folder, write them and a report, and print a summary."""
     from coterie.data.pixels import read_pixels
-    from coterie.estimators.registry import image_clusterer
+    from coterie.estimators.registry import image_clusterer, learns_one_collection
     from coterie.weights.catalogue import open_card
 
     given = context.params
     weights, save = given["weights"], given["save"]
-    _refuse_options(context, files, targets, save)
+    fixed = learns_one_collection(weights)
+    _refuse_options(context, files, targets, save, OPTIONS if fixed else OPTIONS | OF_ESTIMATOR)
     n_clusters = parse_n_clusters(given["n_clusters"])
-    if isinstance(n_clusters, tuple):
+    if fixed and isinstance(n_clusters, tuple):
         refuse("--n-clusters: the weights have a fixed number of clusters, give no range")
-    model = image_clusterer(weights, n_clusters=n_clusters, random_state=given["seed"])
-    channels, height, width = open_card(weights).traits.item_shape
+    settings = {} if fixed else {name: given[name] for name in OF_ESTIMATOR}
+    model: Any = image_clusterer(
+        weights, n_clusters=n_clusters, random_state=given["seed"], **settings
+    )
+    traits = open_card(weights).traits
+    channels, height, width = traits.image or traits.item_shape
     if height < 0:
         refuse(f"weights {weights} do not say at which size they read images")
     made = new_folders(targets)
@@ -54,8 +63,9 @@ def cluster_images(context: typer.Context, files: list[Path], targets: Targets) 
                 model.save(save)
             if targets.report is not None:
                 begin("writing the report")
-                _write_report(model, pixels, files[0], command_line(context), targets.report)
-    result = _summary(files[0], model)
+                command = command_line(context)
+                _write_report(model, pixels, files[0], command, targets.report)
+    result = _summary(files[0], model, pixels.notes)
     result |= {"new_folders": made, "saved": save and str(save)}
     result |= {name: path and str(path) for name, path in targets._asdict().items()}
     if given["as_json"]:
@@ -65,12 +75,16 @@ def cluster_images(context: typer.Context, files: list[Path], targets: Targets) 
 
 
 def _refuse_options(
-    context: typer.Context, files: list[Path], targets: Targets, save: Path | None
+    context: typer.Context,
+    files: list[Path],
+    targets: Targets,
+    save: Path | None,
+    options: set[str],
 ) -> None:
     """Reject what cannot be, before the work begins."""
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE" and parameter.name not in OPTIONS:
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in options:
             refuse(f"{parameter.opts[0]} does not apply to weights for images")
     if len(files) != 1:
         refuse("weights for images cluster one folder of images")
@@ -89,7 +103,9 @@ def _refuse_suffix(path: Path, kind: str, suffix: str) -> NoReturn:
     refuse(f"cannot write {path}; {kind} must end in {suffix}")
 
 
-def _write_labels(model: "MiCE", pixels: "Pixels", path: Path, *, formulas: bool) -> None:
+def _write_labels(
+    model: "MiCE | AmortizedClusterer", pixels: "Pixels", path: Path, *, formulas: bool
+) -> None:
     """A CSV file of names, clusters and confidence, or the same on standard output."""
     from coterie.data.tables.formulas import without_formulas
     from coterie.data.tables.image_folder import FILE
@@ -109,8 +125,8 @@ def _write_labels(model: "MiCE", pixels: "Pixels", path: Path, *, formulas: bool
         part.write_text(text, encoding="utf-8")
 
 
-def _write_report(model: "MiCE", pixels: "Pixels", folder: Path, command: str, path: Path) -> None:
-    """A report whose rows are the gate's embeddings of the images."""
+def _write_report(model: Any, pixels: "Pixels", folder: Path, command: str, path: Path) -> None:
+    """A report whose rows are the embeddings of the images, or their pixels."""
     from coterie.report.content import Origin
     from coterie.report.thumbnails import thumbnails
     from coterie.report.write import content_of_images, save
@@ -125,12 +141,12 @@ def _write_report(model: "MiCE", pixels: "Pixels", folder: Path, command: str, p
             ("weights", str(model.weights)),
             ("images", f"{height} x {width} pixels, {'grey' if channels == 1 else 'colour'}"),
         ),
-        notes=model.clustering_.warnings,
+        notes=(*pixels.notes, *model.clustering_.warnings),
         option="--n-clusters {}",
     )
     content = content_of_images(
         model.clustering_,
-        model.embed(pixels.images),
+        _embedded(model, pixels),
         origin,
         depict=lambda rows: thumbnails(pixels.files, rows),
         describe=lambda rows: {"file": [pixels.names[row] for row in rows]},
@@ -138,7 +154,14 @@ def _write_report(model: "MiCE", pixels: "Pixels", folder: Path, command: str, p
     save(content, path)
 
 
-def _summary(folder: Path, model: "MiCE") -> dict[str, Any]:
+def _embedded(model: Any, pixels: "Pixels") -> "NDArray[Any]":
+    """The vectors of the images (n, d): those of the encoder where there is one."""
+    if hasattr(model, "embed"):
+        return cast("NDArray[Any]", model.embed(pixels.images))
+    return pixels.images.reshape(len(pixels.images), -1) / 255
+
+
+def _summary(folder: Path, model: Any, notes: tuple[str, ...]) -> dict[str, Any]:
     """The result as a JSON object, with the names of the one for tables."""
     clustering = model.clustering_
     confidence = clustering.confidence
@@ -161,7 +184,7 @@ def _summary(folder: Path, model: "MiCE") -> dict[str, Any]:
             }
             for number, member in enumerate(members)
         ],
-        "noise": 0,
+        "noise": int((clustering.labels < 0).sum()),
         "mean_log_likelihood": None,
-        "notes": list(clustering.warnings),
+        "notes": [*notes, *clustering.warnings],
     }

@@ -21,6 +21,7 @@ EXTRAS = {
     "PIL": "images",
     "matplotlib": "plot",
     "lightning": "train",
+    "optuna": "tune",
     "rich": "cli",
     "fastapi": "playground",
     "uvicorn": "playground",

@@ -59,6 +59,15 @@ def train(
             autocompletion=shipped_weights,
         ),
     ] = None,
+    encoder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Weights of MoCo, MiCE or another clusterer of images: their encoder is used, and"
+            " stays as it is.",
+            show_default=False,
+        ),
+    ] = None,
     resume: Annotated[
         bool,
         typer.Option(
@@ -95,12 +104,15 @@ def train(
     first = int(os.environ.get("LOCAL_RANK", "0")) == 0
     with refusing():
         from coterie.files.replacing import NO_ROOM
+        from coterie.training.image_set_recipes import with_encoder
         from coterie.training.presets import preset
         from coterie.training.trainer import CHECKPOINT, WEIGHTS
         from coterie.training.trainer import train as follow
         from coterie.weights.format import WeightsError
 
         recipe = preset(name)
+        if encoder is not None:
+            recipe = with_encoder(recipe, str(encoder))
         if sets is not None:
             name = f"{name}-{sets.resolve().name}"
             prior = _read_folder(sets, label, say=first, n_max=recipe.prior.n_max)

@@ -62,15 +62,26 @@ class DigitViews:
     erase: float = 0.0
     erase_size: float = 0.3
 
-    def __call__(self, images: Tensor, generator: Generator) -> Tensor:
-        """(M, 1, H, W) in [0, 1] -> views of the same shape."""
+    def __call__(
+        self,
+        images: Tensor,
+        generator: Generator,
+        *,
+        strength: Tensor | float = 1.0,
+        displaced: Tensor | None = None,
+    ) -> Tensor:
+        """(M, 1, H, W) in [0, 1] -> views of the same shape.
+
+        strength: a factor of all movements, for each image (M,) or for all; displaced: a further
+        displacement of the pixels (M, H, W, 2), in image coordinates, which run from -1 to 1.
+        """
         draw = _Uniform(len(images), generator)
         if self.thick:
             share = (draw(0, 1) * (draw(0, 1) < self.thick)).view(-1, 1, 1, 1)
             images = torch.lerp(images, max_pool2d(images, 3, 1, 1), share)
-        turn = draw(-1, 1) * math.radians(self.rotation)
-        slant = draw(-1, 1) * self.shear
-        wide, high = (1 + draw(-1, 1) * self.scale for _ in range(2))
+        turn = draw(-1, 1) * math.radians(self.rotation) * strength
+        slant = draw(-1, 1) * self.shear * strength
+        wide, high = (1 + draw(-1, 1) * self.scale * strength for _ in range(2))
         maps = torch.stack(
             [
                 torch.stack([turn.cos() * wide, slant - turn.sin()], 1),
@@ -79,13 +90,22 @@ class DigitViews:
             1,
         )
         shift = draw(-1, 1, 2) * 2 * self.shift  # image coordinates run from -1 to 1
-        displaced = None
+        shift = shift * _for_axes(strength, 2)
         if self.warp:
             cells = draw(-1, 1, 2, self.warp_cells, self.warp_cells) * 2 * self.warp
-            displaced = enlarged(cells, *images.shape[-2:]).movedim(1, -1)
+            cells = cells * _for_axes(strength, 4)
+            own = enlarged(cells, *images.shape[-2:]).movedim(1, -1)
+            displaced = own if displaced is None else displaced + own
         affine = torch.cat([maps, shift[..., None]], 2)
         views = resample(images, affine, displaced, border=False)
         return _erased(views, self, draw) if self.erase else views
+
+
+def _for_axes(strength: Tensor | float, n_axes: int) -> Tensor | float:
+    """Numbers of M images (M,), to be multiplied by a tensor of so many axes."""
+    if not isinstance(strength, Tensor):
+        return strength
+    return strength.view(-1, *[1] * (n_axes - 1))
 
 
 class _Uniform:

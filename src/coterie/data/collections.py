@@ -19,6 +19,7 @@ from torch import Generator, Tensor
 
 from coterie.data.augmentation import DigitViews, PhotoViews
 from coterie.data.batch import SetBatch
+from coterie.data.images import pillow
 
 _HELD: dict[str, NDArray[np.uint8]] = {}
 _HOLDERS: Counter[str] = Counter()
@@ -183,4 +184,23 @@ def _cifar10_part(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     return np.ascontiguousarray(colours.transpose(3, 0, 1, 2).astype(np.uint8)), labels
 
 
-LOADERS: dict[str, Callable[[Path], LabelledImages]] = {"cifar10": _cifar10, "mnist": _mnist}
+def _tiny_imagenet(folder: Path) -> LabelledImages:
+    """The subset of 60 training images and 15 validation images a class, 64 pixels each way."""
+    library = pillow()
+    with np.load(folder / "tiny_imagenet_subset.npz") as file:
+        encoded, offset, labels = file["jpeg"].tobytes(), file["offset"], file["y"]
+        order = np.argsort(file["is_val"], kind="stable")
+        n_train = int((~file["is_val"]).sum())
+    images = np.empty((len(labels), 3, 64, 64), dtype=np.uint8)
+    for place, number in enumerate(order):
+        content = io.BytesIO(encoded[offset[number] : offset[number + 1]])
+        with library.Image.open(content) as image:
+            images[place] = np.asarray(image.convert("RGB")).transpose(2, 0, 1)
+    return LabelledImages(images, labels[order].astype(np.int64), n_train)
+
+
+LOADERS: dict[str, Callable[[Path], LabelledImages]] = {
+    "cifar10": _cifar10,
+    "mnist": _mnist,
+    "tinyimagenet": _tiny_imagenet,
+}

@@ -26,14 +26,16 @@ class ImageEpisodes:
     """Sets of up to n_max images in up to k_max classes of a pool.
 
     pool: a name known to `open_pool`; left_out: groups of the pool that are never drawn from;
+    classes: how many of its classes to use, from the first on, None for all;
     concentration: of the Dirichlet distribution of the classes' shares, with sizes and numbers of
-    classes as in DAC's eq. 13; None for classes of about equal size, k_min to k_max of them, of
-    which each has up to images_per_class images, no image twice, and up to the share hidden of a
-    set's images is left out; one_group: the share of sets whose classes come from one group, filled
-    up with others where it is too small; symmetries: how many turned and mirrored copies of a class
-    count as classes of their own: 1, 4 or 8. All classes of a set from one group are turned alike;
-    views: the augmentation of each image; binary: whether pixels are drawn to be 0 or 1, with their
-    grey value as the probability; flat: whether an image is a vector of its pixels.
+    classes as in DAC's eq. 13, or with any_k every number of classes as likely; None for classes of
+    about equal size, k_min to k_max of them, of which each has up to images_per_class images, no
+    image twice, and up to the share hidden of a set's images is left out; one_group: the share of
+    sets whose classes come from one group, filled up with others where it is too small; symmetries:
+    how many turned and mirrored copies of a class count as classes of their own: 1, 4 or 8. All
+    classes of a set from one group are turned alike; views: the augmentation of each image; binary:
+    whether pixels are drawn to be 0 or 1, with their grey value as the probability; flat: whether
+    an image is a vector of its pixels.
     """
 
     pool: str
@@ -41,7 +43,9 @@ class ImageEpisodes:
     k_max: int
     k_min: int = 1
     left_out: tuple[str, ...] = ()
+    classes: int | None = None
     concentration: int | None = None
+    any_k: bool = False
     images_per_class: int = 20
     hidden: float = 0.0
     one_group: float = 0.0
@@ -61,7 +65,10 @@ class ImageEpisodes:
 
         Points are (B, N, C H W) where they are flat.
         """
-        bank, draws = _bank(self.pool, self.left_out, generator.device), Draws(generator)
+        bank, draws = (
+            open_bank(self.pool, self.left_out, self.classes, generator.device),
+            Draws(generator),
+        )
         if self.k_max > len(bank.starts):
             raise ValueError(f"{self.pool} has {len(bank.starts)} classes, not {self.k_max}")
         together = draws.chance(self.one_group, n_sets, 1)
@@ -70,14 +77,19 @@ class ImageEpisodes:
             number, labels, mask = self._balanced(bank, classes, draws)
         else:
             _, labels, mask = compose(
-                n_sets, self.n_max, self.k_max, generator, concentration=self.concentration
+                n_sets,
+                self.n_max,
+                self.k_max,
+                generator,
+                concentration=self.concentration,
+                any_k=self.any_k,
             )
-            number = _any_image(bank, _of_label(classes, labels), draws)
+            number = any_image(bank, of_label(classes, labels), draws)
         turns = draws.choice(self.symmetries, n_sets, self.k_max)
         turns = torch.where(together, turns[:, :1], turns)
         images = bank.images[number.flatten()]  # (B N, C, H, W)
         if self.symmetries > 1:
-            images = _turned(images, _of_label(turns, labels).flatten())
+            images = turned(images, of_label(turns, labels).flatten())
         points = images.float() / 255
         if self.views is not None:
             points = self.views(points, generator)
@@ -87,7 +99,7 @@ class ImageEpisodes:
         points = points.flatten(1) if self.flat else points
         return SetBatch(points.view(n_sets, self.n_max, *points.shape[1:]), mask, labels)
 
-    def _classes(self, bank: "_Bank", together: Tensor, draws: Draws) -> Tensor:
+    def _classes(self, bank: "Bank", together: Tensor, draws: Draws) -> Tensor:
         """Different classes for each set, those of one group first where that is asked: (B, K)."""
         n_sets, n_classes = len(together), len(bank.starts)
         # A class is drawn, then its group: alphabets are as likely as they are large.
@@ -96,7 +108,7 @@ class ImageEpisodes:
         ticket = draws.uniform(0, 1, n_sets, n_classes) + first
         return ticket.topk(self.k_max, 1).indices
 
-    def _balanced(self, bank: "_Bank", classes: Tensor, draws: Draws) -> "_Drawn":
+    def _balanced(self, bank: "Bank", classes: Tensor, draws: Draws) -> "_Drawn":
         """Some images of k_min to k_max classes, none twice."""
         n_sets, each = len(classes), self.images_per_class
         n_classes = self.k_min + draws.choice(self.k_max - self.k_min + 1, n_sets, 1)
@@ -116,13 +128,14 @@ class ImageEpisodes:
         return _Drawn(number.gather(1, chosen), labels, mask)
 
 
-class _Bank(NamedTuple):
-    """A pool on a device: images (n, C, H, W); starts, counts and groups of its classes (K,)."""
+class Bank(NamedTuple):
+    """A pool on a device: images (n, C, H, W); starts, counts, groups and names of K classes."""
 
     images: Tensor
     starts: Tensor
     counts: Tensor
     groups: Tensor
+    names: tuple[str, ...]
 
 
 class _Drawn(NamedTuple):
@@ -134,26 +147,32 @@ class _Drawn(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _bank(name: str, left_out: tuple[str, ...], device: torch.device) -> _Bank:
-    pool = open_pool(name).without(left_out)
+def open_bank(
+    name: str, left_out: tuple[str, ...], n_classes: int | None, device: torch.device
+) -> Bank:
+    """A pool without some groups, or only the first so many of its classes, on a device."""
+    pool = open_pool(name).without(left_out).first(n_classes)
     starts = np.cumsum(pool.counts) - pool.counts
-    parts = (pool.images, starts, pool.counts, pool.groups)
-    return _Bank(*(torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in parts))
+    arrays = (pool.images, starts, pool.counts, pool.groups)
+    images, begin, counts, groups = (
+        torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays
+    )
+    return Bank(images, begin, counts, groups, pool.class_names)
 
 
-def _any_image(bank: _Bank, classes: Tensor, draws: Draws) -> Tensor:
+def any_image(bank: Bank, classes: Tensor, draws: Draws) -> Tensor:
     """A random image of each class: (B, N) -> (B, N)."""
     share = draws.uniform(0, 1, *classes.shape)
     place = (share * bank.counts[classes]).long()
     return bank.starts[classes] + torch.minimum(place, bank.counts[classes] - 1)
 
 
-def _of_label(values: Tensor, labels: Tensor) -> Tensor:
+def of_label(values: Tensor, labels: Tensor) -> Tensor:
     """The value of each point's class: (B, K), (B, N) -> (B, N)."""
     return values.gather(1, labels.clamp_min(0))
 
 
-def _turned(images: Tensor, turns: Tensor) -> Tensor:
+def turned(images: Tensor, turns: Tensor) -> Tensor:
     """Square images (M, C, H, H), each under its own symmetry (M,)."""
     order = _pixel_orders(images.shape[-1], images.device)[turns]  # (M, H H)
     pixels = images.flatten(2)

@@ -39,11 +39,11 @@ def image_rows(X: Any, image: tuple[int, ...]) -> ImageRows:
 def scaled(pixels: NDArray[np.float32], height: int, width: int) -> NDArray[np.float32]:
     """Images (n, C, H, W) in [0, 1] in another size: (n, C, height, width).
 
-    Where they become much smaller, strokes are made thicker first and brighter afterwards: a third
-    of a pixel would be left of a thin one.
+    Where grey ones become much smaller, strokes are made thicker first and brighter afterwards: a
+    third of a pixel would be left of a thin one.
     """
     spread = min(pixels.shape[2] / height, pixels.shape[3] / width)
-    reach = int(spread / 2.5)
+    reach = int(spread / 2.5) if pixels.shape[1] == 1 else 0  # photographs have no strokes
     bright = pixels.mean() > BRIGHT  # then the ink is dark
     parts = []
     for start in range(0, len(pixels), CHUNK):

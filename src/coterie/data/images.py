@@ -113,19 +113,43 @@ def pillow() -> ModuleType:
 
 def _square(path: Path) -> NDArray[np.float32]:
     """One image as (SIDE, SIDE, 3)."""
+    read = read_image(path, (SIDE, SIDE), draft=(DRAFT, DRAFT))
+    return np.broadcast_to(read.pixels.astype(np.float32), (SIDE, SIDE, len(COLOURS)))
+
+
+class ReadImage(NamedTuple):
+    """The pixels (H, W, C) of an image file, and whether it had another size."""
+
+    pixels: NDArray[np.generic]
+    resized: bool
+
+
+def read_image(
+    path: Path, size: tuple[int, int], *, draft: tuple[int, int], grey: bool = False
+) -> ReadImage:
+    """An image file, upright and resized to (width, height).
+
+    C is 3, or 1 where grey is asked for and for files that hold one number of any range for each
+    pixel. draft: at about which size a JPEG file is decoded.
+    """
     library = pillow()
     try:
         with library.Image.open(path) as image:
-            image.draft(None, (DRAFT, DRAFT))
-            upright = library.ImageOps.exif_transpose(image)
-            small = in_colours(upright).resize((SIDE, SIDE), library.Image.Resampling.BILINEAR)
+            image.draft(None, draft)
+            upright = in_colours(library.ImageOps.exif_transpose(image))
+            resized = upright.size != size
+            if resized:
+                upright = upright.resize(size, library.Image.Resampling.BILINEAR)
+            if grey and upright.mode == "RGB":
+                upright = upright.convert("L")
     except Exception as error:  # Pillow raises many kinds of errors for damaged files
         reason = str(error).replace(str(path), path.name)
         raise SourceError(f"{path} cannot be read as an image: {reason}") from error
-    pixels = np.asarray(small, dtype=np.float32)
+    width, height = size
+    pixels = np.asarray(upright).reshape(height, width, -1)
     if not np.isfinite(pixels).all():
         raise SourceError(f"{path} has pixels that are not finite")
-    return np.broadcast_to(pixels.reshape(SIDE, SIDE, -1), (SIDE, SIDE, len(COLOURS)))
+    return ReadImage(pixels, resized)
 
 
 def in_colours(image: "Image") -> "Image":

@@ -6,16 +6,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.data.images import SUFFIXES, image_files, in_colours, pillow
+from coterie.data.images import SUFFIXES, image_files, read_image
 from coterie.data.tables.table import SourceError
 
 
 class Pixels(NamedTuple):
-    """Images (n, C, H, W), their files, and their names relative to the folder."""
+    """Images (n, C, H, W), their files and names relative to the folder, and what was changed."""
 
     images: NDArray[np.uint8]
     files: list[Path]
     names: list[str]
+    notes: tuple[str, ...] = ()
 
 
 def read_pixels(folder: Path, shape: tuple[int, int, int]) -> Pixels:
@@ -29,27 +30,29 @@ def read_pixels(folder: Path, shape: tuple[int, int, int]) -> Pixels:
     files = image_files(folder)
     if not files:
         raise SourceError(f"{folder} is a folder without images ({', '.join(SUFFIXES)})")
-    images = np.stack([_pixels(path, shape) for path in files])
-    return Pixels(images, files, [path.relative_to(folder).as_posix() for path in files])
+    read = [_pixels(path, shape) for path in files]
+    names = [path.relative_to(folder).as_posix() for path in files]
+    notes = _resized(sum(each.resized for each in read), len(files), shape)
+    return Pixels(np.stack([each.pixels for each in read]), files, names, notes)
 
 
-def _pixels(path: Path, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """One image as (C, H, W)."""
+class _OneImage(NamedTuple):
+    """An image (C, H, W), and whether it had another size."""
+
+    pixels: NDArray[np.uint8]
+    resized: bool
+
+
+def _pixels(path: Path, shape: tuple[int, int, int]) -> _OneImage:
     channels, height, width = shape
-    library = pillow()
-    try:
-        with library.Image.open(path) as image:
-            image.draft(None, (4 * width, 4 * height))
-            upright = in_colours(library.ImageOps.exif_transpose(image))
-            if upright.size != (width, height):
-                upright = upright.resize((width, height), library.Image.Resampling.BILINEAR)
-            if upright.mode != "F":  # one grey value, which may be of any range
-                upright = upright.convert("L" if channels == 1 else "RGB")
-    except Exception as error:  # Pillow raises many kinds of errors for damaged files
-        reason = str(error).replace(str(path), path.name)
-        raise SourceError(f"{path} cannot be read as an image: {reason}") from error
-    pixels = np.asarray(upright).reshape(height, width, -1)
-    if not np.isfinite(pixels).all():
-        raise SourceError(f"{path} has pixels that are not finite")
+    draft = (4 * width, 4 * height)
+    pixels, resized = read_image(path, (width, height), draft=draft, grey=channels == 1)
     eight = np.clip(pixels, 0, 255).astype(np.uint8)
-    return np.broadcast_to(eight, (height, width, channels)).transpose(2, 0, 1)
+    return _OneImage(np.broadcast_to(eight, (height, width, channels)).transpose(2, 0, 1), resized)
+
+
+def _resized(n_resized: int, n_images: int, shape: tuple[int, int, int]) -> tuple[str, ...]:
+    if not n_resized:
+        return ()
+    many = "all images are" if n_resized == n_images else f"{n_resized} of {n_images} images are"
+    return (f"{many} resized to {shape[1]} x {shape[2]} pixels, which the network reads",)

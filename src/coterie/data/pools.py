@@ -5,7 +5,7 @@ training has seen. Its images are sorted by class; classes may belong to groups,
 belong to alphabets.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -53,6 +53,19 @@ class ImagePool(NamedTuple):
             tuple(np.array(self.class_names, dtype=object)[kept]),
             (wanted.cumsum() - 1)[self.groups[kept]],
             tuple(name for name in self.group_names if name in groups),
+        )
+
+    def first(self, n_classes: int | None) -> "ImagePool":
+        """The pool of the first so many classes; None for all."""
+        if n_classes is None:
+            return self
+        if not 1 <= n_classes <= len(self.counts):
+            raise ValueError(f"there are {len(self.counts)} classes, not {n_classes}")
+        return self._replace(
+            images=self.images[: int(self.counts[:n_classes].sum())],
+            counts=self.counts[:n_classes],
+            class_names=self.class_names[:n_classes],
+            groups=self.groups[:n_classes],
         )
 
     def without(self, groups: tuple[str, ...]) -> "ImagePool":
@@ -110,14 +123,29 @@ def _emnist(folder: Path, *, seen: bool, held_out: bool | None = None) -> ImageP
 
 
 def _collection(
-    folder: Path, *, name: str, classes: tuple[int, ...], train: bool | None
+    folder: Path,
+    *,
+    name: str,
+    classes: Sequence[int],
+    names: Sequence[str],
+    train: bool | None = None,
 ) -> ImagePool:
-    """Some classes of a collection: of its training or test split; None for all images."""
+    """Some classes of a collection: of its training split, of the other one, or all images."""
     images, labels, n_train = open_collection(name)
     if train is not None:
-        part = slice(n_train) if train else slice(n_train, None)
-        images, labels = images[part], labels[part]
-    return _of_classes(images, labels, np.array(classes), [str(i) for i in range(10)])
+        split = slice(n_train) if train else slice(n_train, None)
+        images, labels = images[split], labels[split]
+    return _of_classes(images, labels, np.array(classes), list(names))
+
+
+def _tiny_imagenet(folder: Path, *, classes: range) -> ImagePool:
+    """Some classes of Tiny-ImageNet, in its own order; training and validation images."""
+    images, labels, _ = open_collection("tinyimagenet")
+    with np.load(folder / "tiny_imagenet_subset.npz") as file:
+        names = [
+            f"{wnid} {name}" for wnid, name in zip(file["wnid"], file["class_name"], strict=True)
+        ]
+    return _of_classes(images, labels, np.array(classes), names)
 
 
 def _of_classes(
@@ -136,7 +164,10 @@ def _of_classes(
 
 
 EVEN, ODD = (0, 2, 4, 6, 8), (1, 3, 5, 7, 9)
-DIGITS = tuple(range(10))
+DIGITS = tuple("0123456789")
+CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+_mnist = partial(_collection, name="mnist", names=DIGITS)
+_cifar10 = partial(_collection, name="cifar10", names=CIFAR10)
 POOLS: dict[str, Callable[[Path], ImagePool]] = {
     "omniglot-background": partial(_omniglot, split="background"),
     "omniglot-evaluation": partial(_omniglot, split="evaluation"),
@@ -144,10 +175,14 @@ POOLS: dict[str, Callable[[Path], ImagePool]] = {
     "emnist-seen-train": partial(_emnist, seen=True, held_out=False),
     "emnist-seen-test": partial(_emnist, seen=True, held_out=True),
     "emnist-unseen": partial(_emnist, seen=False),
-    "mnist-train": partial(_collection, name="mnist", classes=DIGITS, train=True),
-    "mnist-test": partial(_collection, name="mnist", classes=DIGITS, train=False),
-    "mnist-even": partial(_collection, name="mnist", classes=EVEN, train=True),
-    "mnist-odd": partial(_collection, name="mnist", classes=ODD, train=None),
-    "cifar10-even": partial(_collection, name="cifar10", classes=EVEN, train=True),
-    "cifar10-odd": partial(_collection, name="cifar10", classes=ODD, train=None),
+    "mnist-train": partial(_mnist, classes=range(10), train=True),
+    "mnist-test": partial(_mnist, classes=range(10), train=False),
+    "mnist-even": partial(_mnist, classes=EVEN, train=True),
+    "mnist-even-test": partial(_mnist, classes=EVEN, train=False),
+    "mnist-odd": partial(_mnist, classes=ODD),
+    "cifar10-even": partial(_cifar10, classes=EVEN, train=True),
+    "cifar10-even-test": partial(_cifar10, classes=EVEN, train=False),
+    "cifar10-odd": partial(_cifar10, classes=ODD),
+    "tinyimagenet-first": partial(_tiny_imagenet, classes=range(100)),
+    "tinyimagenet-last": partial(_tiny_imagenet, classes=range(100, 200)),
 }

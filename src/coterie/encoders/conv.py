@@ -6,13 +6,14 @@ clustering across alphabets (Hsu et al. 2019; DAC, section 6.3).
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import cast
+from typing import TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 CHANNELS_LAST = torch.channels_last
+Module = TypeVar("Module", bound=nn.Module)
 
 
 class ConvEncoder(nn.Module):
@@ -49,25 +50,30 @@ class ConvEncoder(nn.Module):
             vectors = vectors.float()
         return normalize(vectors, dim=-1) * self.width**0.5
 
-    @torch.no_grad()
     def adapted(self, images: Tensor) -> "ConvEncoder":
-        """The same encoder with the batch statistics of images (M, C, H, W) of another kind.
+        """The same encoder with the batch statistics of images (M, C, H, W) of another kind."""
+        other = ConvEncoder(self.image, self.channels, self.width)
+        return copy_adapted(self, other.to(self.out.weight), images)
 
-        In training the statistics are those of the sets at hand; images of another alphabet have
-        others than the average ones that training leaves (AdaBN, Li et al. 2016). The result
-        still maps each image alone.
-        """
-        other = ConvEncoder(self.image, self.channels, self.width).to(self.out.weight).eval()
-        other.load_state_dict(self.state_dict())  # no copy of `forward`, which may be compiled
-        norms = [cast(nn.BatchNorm2d, each) for each in other.modules() if _is_norm(each)]
-        for norm in norms:
-            norm.train()
-            norm.momentum = 1.0  # nothing of the old statistics stays
-        other(images)
-        for norm, before in zip(norms, filter(_is_norm, self.modules()), strict=True):
-            norm.eval()
-            norm.momentum = cast(nn.BatchNorm2d, before).momentum
-        return other
+
+@torch.no_grad()
+def copy_adapted(encoder: Module, other: Module, images: Tensor) -> Module:
+    """The weights of an encoder in a fresh one, with the batch statistics of images (M, C, H, W).
+
+    In training the statistics are those of the sets at hand; images of another alphabet have others
+    than the average ones that training leaves (AdaBN, Li et al. 2016). The result still maps each
+    image alone.
+    """
+    other.eval().load_state_dict(encoder.state_dict())  # no copy of `forward`: it may be compiled
+    norms = [cast(nn.BatchNorm2d, each) for each in other.modules() if _is_norm(each)]
+    for norm in norms:
+        norm.train()
+        norm.momentum = 1.0  # nothing of the old statistics stays
+    other(images)
+    for norm, before in zip(norms, filter(_is_norm, encoder.modules()), strict=True):
+        norm.eval()
+        norm.momentum = cast(nn.BatchNorm2d, before).momentum
+    return other
 
 
 def _is_norm(module: nn.Module) -> bool:

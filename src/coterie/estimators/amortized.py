@@ -64,7 +64,7 @@ from coterie.ood.size import size_warnings
 from coterie.systems.protocol import Direct, Sequential
 from coterie.systems.traits import Traits
 from coterie.weights.catalogue import open_card, open_model
-from coterie.weights.format import Card
+from coterie.weights.format import Card, WeightsError
 
 # Where the likelihood decides, the network sees this many rows for each cluster of its largest
 # training sets, and at least so many, see `inference/engine.py`.
@@ -118,6 +118,9 @@ class AmortizedClusterer(
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the clusters of X (n, d), an array or a data frame; y is ignored.
+
+        Weights that read images take X as (n, H, W), (n, H, W, C) or (n, C, H, W) of bytes or of
+        numbers in [0, 1]; another size is resized, with a warning.
 
         In a data frame, gaps are filled and categories encoded; identifiers of the rows, dates and
         constants are left out. Warnings name the columns. An array is taken as it is and must hold
@@ -267,17 +270,27 @@ class AmortizedClusterer(
 
     def _fit_images(self, network: Any, table: NDArray, traits: Traits) -> EncodedImages:
         """The encoder of images (n, C H W), the same for rows in any order."""
-        own = bool(getattr(self, "own_statistics", False))
-        if own and len(table) > MOST_IMAGES:
-            table = table[draw_by_value(table, MOST_IMAGES, salt=self._salt())[0]]
-        table = table[in_hashed_order(table)] if own else table
+        own = bool(getattr(self, "own_statistics", True)) and network.set_statistics
+        if own or network.n_axes:
+            if len(table) > MOST_IMAGES:
+                table = table[draw_by_value(table, MOST_IMAGES, salt=self._salt())[0]]
+            table = table[in_hashed_order(table)]
         return fit_images(network, traits.item_shape, table, own_statistics=own)
 
     def _image(self, *, reset: bool) -> tuple[int, ...] | None:
-        if not reset and hasattr(self, "fitted_"):
-            return getattr(self.fitted_.frame, "image", None)
-        traits = self._card().traits
-        return traits.item_shape if traits.reads_images else None
+        if not reset and isinstance(self.fitted_.frame, EncodedImages):
+            return self.fitted_.frame.image
+        try:
+            return self._card().traits.image
+        except WeightsError:  # of a model that was loaded without them
+            if reset:
+                raise
+            return None
+
+    def _reads_images(self, *, reset: bool) -> bool:
+        if not reset:
+            return isinstance(self.fitted_.frame, EncodedImages)
+        return self._card().traits.reads_images
 
     def _keep(self, found: Found, stacklevel: int) -> Self:
         """Warn of what the user should know, and set the fitted attributes."""

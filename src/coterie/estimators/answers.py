@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from coterie.estimators.fitted import Fitted
 from coterie.estimators.reading import TableReader
 from coterie.estimators.saved import save
+from coterie.frames.images import EncodedImages
 from coterie.inference.assignment import apply_labels
 from coterie.inference.belief import (
     FitRecord,
@@ -33,6 +34,11 @@ def _may_have_density(model: "Answers") -> bool:
     """Whether `score_samples` has an answer, as far as is known: scikit-learn asks only then."""
     fitted = getattr(model, "fitted_", None)
     return fitted is None or has_density(fitted.rule)
+
+
+def _reads_images(model: "Answers") -> bool:
+    fitted = getattr(model, "fitted_", None)
+    return fitted is not None and isinstance(fitted.frame, EncodedImages)
 
 
 class Answers(TableReader):
@@ -98,6 +104,14 @@ class Answers(TableReader):
         """The probability of each cluster for each row of X: (n, k)."""
         table = self._read(X)
         return self.fitted_.predict_proba(table)
+
+    @available_if(_reads_images)
+    def embed(self, X: ArrayLike) -> NDArray[np.float32]:
+        """The vectors of images X in which the network looked for clusters: (n, C).
+
+        Of weights that read images, once they are fitted.
+        """
+        return self.fitted_.frame(self._read(X))
 
     @available_if(_may_have_density)
     def score_samples(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -61,8 +61,9 @@ class DAC(AmortizedClusterer):
         the paper; "promise": from the one whose cluster the network expects to find best. None: as
         the weights say, "random" for the shipped ones.
     own_statistics : bool, default=True
-        Of weights that read images: whether 16 images or more are encoded with their own batch
-        statistics instead of those of training. X as a whole then says how an image is seen.
+        Of weights that read images, where training has encoded each set by its own batch statistics
+        as for "dac-omniglot": whether 16 images or more are encoded like that too, instead of by
+        the statistics that training left. X as a whole then says how an image is seen.
     consolidate : bool
         Deprecated, use `ending`.
 

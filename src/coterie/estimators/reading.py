@@ -46,9 +46,11 @@ class TableReader:
         refuse_odd_arrays(X)
         if reset:
             self._encoding = None
-        image = self._image(reset=reset)
-        if image is not None:
-            return self._check_images(X, image, reset=reset)
+        many_axes = isinstance(X, np.ndarray) and X.ndim > 2
+        if many_axes or self._reads_images(reset=reset):
+            image = self._image(reset=reset)
+            if image is not None:
+                return self._check_images(X, image, reset=reset)
         names = column_names(X)
         if names is not None and not names:
             raise ValueError("X has no columns")
@@ -74,6 +76,10 @@ class TableReader:
 
     def _image(self, *, reset: bool) -> tuple[int, ...] | None:
         """The shape (C, H, W) of the images that the weights read; None for tables."""
+        raise NotImplementedError
+
+    def _reads_images(self, *, reset: bool) -> bool:
+        """Whether rows of pixels are images too, in whatever range; else they are a table."""
         raise NotImplementedError
 
     def _check_images(self, X: Any, image: tuple[int, ...], *, reset: bool) -> Encoded:

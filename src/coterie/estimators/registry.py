@@ -41,13 +41,22 @@ def clusterer(weights: str | Path = DEFAULT, **settings: Any) -> AmortizedCluste
 
 
 def reads_images(weights: str | Path) -> bool:
-    """Whether the weights are for images, not for tables."""
+    """Whether the weights are for images; tables of pixels may be read too."""
+    card = load_card(find(weights))
+    return card.system in IMAGE_ESTIMATORS or card.traits.image is not None
+
+
+def learns_one_collection(weights: str | Path) -> bool:
+    """Whether the weights are of a clusterer that reads images alone and has fixed clusters."""
     return load_card(find(weights)).system in IMAGE_ESTIMATORS
 
 
-def image_clusterer(weights: str | Path, **settings: Any) -> MiCE:
+def image_clusterer(weights: str | Path, **settings: Any) -> MiCE | AmortizedClusterer:
     """The estimator of weights for images, with its settings."""
-    return IMAGE_ESTIMATORS[load_card(find(weights)).system](weights, **settings)
+    system = load_card(find(weights)).system
+    if system in IMAGE_ESTIMATORS:
+        return IMAGE_ESTIMATORS[system](weights, **settings)
+    return clusterer(weights, **settings)
 
 
 def cluster(X: ArrayLike, weights: str | Path = DEFAULT, **settings: Any) -> NDArray[np.intp]:

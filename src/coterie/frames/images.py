@@ -1,11 +1,13 @@
 """Images as the vectors of a network's encoder: the frame of a table whose rows are images."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+
+from coterie.functional.principal import on_axes, principal_axes
 
 CHUNK = 256
 LEAST_IMAGES = 16  # fewer have no statistics worth using
@@ -20,12 +22,14 @@ class EncodedImages:
 
     system: a network with an `item_encoder`, whose batch statistics may be those of the fitted
     images; image: the shape (C, H, W) of one; inverted: whether the fitted images were dark ink on
-    bright paper, which the network reads the other way round.
+    bright paper, which the network reads the other way round; axes: (C, A), the principal axes of
+    the fitted images' vectors, where the network reads vectors on these.
     """
 
     system: Any
     image: tuple[int, ...]
     inverted: bool = False
+    axes: NDArray[np.float32] | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -35,11 +39,19 @@ class EncodedImages:
     @property
     def width(self) -> int:
         """The length of a vector."""
-        return int(self.system.item_encoder.width)
+        return int(self.system.item_encoder.width if self.axes is None else self.axes.shape[1])
 
     @torch.no_grad()
     def __call__(self, table: NDArray) -> NDArray[np.float32]:
         """(n, C H W) -> (n, width), also for n = 0."""
+        vectors = self.vectors(table)
+        if self.axes is None:
+            return vectors
+        return on_axes(torch.from_numpy(vectors), torch.from_numpy(self.axes)).numpy()
+
+    @torch.no_grad()
+    def vectors(self, table: NDArray) -> NDArray[np.float32]:
+        """The encoder's own vectors of images (n, C H W), also for n = 0."""
         encoder = self.system.item_encoder
         weight = next(encoder.parameters())
         # Chunks of one size: the last digits of a product depend on how many images share it.
@@ -51,7 +63,7 @@ class EncodedImages:
             if len(part)
         ]
         if not vectors:
-            return np.empty((0, self.width), dtype=np.float32)
+            return np.empty((0, encoder.width), dtype=np.float32)
         return torch.cat(vectors).float().cpu().numpy()
 
     def in_units(self, table: NDArray) -> NDArray[np.float64]:
@@ -72,12 +84,25 @@ def fit_images(
     enough of them, instead of those of training.
     """
     inverted = image[0] == 1 and float(table.mean()) > BRIGHT
-    if not own_statistics or len(table) < LEAST_IMAGES:
-        return EncodedImages(system, image, inverted)
-    pixels = torch.from_numpy(np.ascontiguousarray(table[:MOST_IMAGES], dtype=np.float32))
-    pixels = 1 - pixels if inverted else pixels
-    weight = next(system.item_encoder.parameters())
-    return EncodedImages(system.adapted(pixels.view(-1, *image).to(weight)), image, inverted)
+    if own_statistics and len(table) >= LEAST_IMAGES:
+        pixels = torch.from_numpy(np.ascontiguousarray(table[:MOST_IMAGES], dtype=np.float32))
+        pixels = 1 - pixels if inverted else pixels
+        weight = next(system.item_encoder.parameters())
+        system = system.adapted(pixels.view(-1, *image).to(weight))
+    frame = EncodedImages(system, image, inverted)
+    if not system.n_axes:
+        return frame
+    return replace(frame, axes=fit_axes(frame.vectors(table[:MOST_IMAGES]), system.n_axes))
+
+
+def fit_axes(vectors: NDArray[np.float32], n_axes: int) -> NDArray[np.float32]:
+    """The principal axes of an encoder's vectors (n, C): (C, n_axes).
+
+    In float64, and of vectors in any order.
+    """
+    exact = torch.from_numpy(vectors).double()[None]
+    everything = torch.ones(exact.shape[:2], dtype=torch.bool)
+    return principal_axes(exact, everything, n_axes)[0].float().numpy()
 
 
 def _filled(pixels: torch.Tensor, size: int) -> torch.Tensor:

@@ -156,7 +156,9 @@ def directed(proposal: Proposal, context: Context, constraints: Constraints) -> 
     """
     labels, n_clusters = proposal.partition()
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
-    least = min(proposal.system.traits.least_members, _half_a_large_one(sizes))
+    traits = proposal.system.traits
+    least = max(traits.least_members, traits.least_share * len(labels))
+    least = min(least, _half_a_large_one(sizes))
     number = np.where(sizes >= least, (sizes >= least).cumsum() - 1, -1)
     labels = np.where(labels >= 0, number[labels], -1)
     points = torch.from_numpy(context.points[context.seen])
@@ -220,9 +222,9 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
     """
     if name == "auto":
         own: EndingName = "network" if judged is None else "judge"
-        if traits.reads_images:
-            own = "em"
         name = "consolidate" if traits.density in ("gaussian", "maf") else own
+        if traits.reads_images:
+            name = "em"
     if name not in ENDINGS:
         raise ValueError(f"unknown ending {name!r}; known: {', '.join(ENDINGS)}")
     if name == "judge":

@@ -18,7 +18,9 @@ from torch import Generator
 
 from coterie.encoders.items import EncodedItems
 from coterie.encoders.protocol import Encoder
+from coterie.frames.images import fit_axes
 from coterie.frames.protocol import Frame
+from coterie.functional.principal import on_axes
 from coterie.inference.answer import Answer, answer_for
 from coterie.inference.assignment import (
     Points,
@@ -83,6 +85,8 @@ def cluster_points(
     encoder: Encoder | None = getattr(system, "item_encoder", None)
     if encoder is not None and points[:0].ndim > 2:  # not encoded yet
         points = EncodedItems(points, encoder, config.device)
+        if n_axes := getattr(system, "n_axes", 0):
+            points = _on_axes(points[:], n_axes)
     if contexts is None:
         contexts = [draw_context(len(points), config.context_size, random_state)]
     counts = contexts[0].counts
@@ -128,3 +132,9 @@ def cluster_points(
         samples=draws,
         stability=stability,
     )
+
+
+def _on_axes(vectors: NDArray[np.float32], n_axes: int) -> NDArray[np.float32]:
+    """Vectors (n, C) of images on their principal axes: (n, n_axes)."""
+    axes = torch.from_numpy(fit_axes(vectors, n_axes))
+    return on_axes(torch.from_numpy(vectors), axes).numpy()

@@ -123,10 +123,10 @@ def _look(
 
     In the frame of the set only clusters with a density are divided: without one, bent clusters
     would be divided too often. A system whose steps name their cluster has looked at
-    every point already.
+    every point already; images of one class alone would have other axes.
     """
     traits = system.traits
-    if any(commit.cluster is not None for commit in commits):
+    if any(commit.cluster is not None for commit in commits) or traits.reads_images:
         return ()
     if traits.frame == "standard":
         refit_frame = partial(fit_standard, width=traits.columns)

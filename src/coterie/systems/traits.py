@@ -1,5 +1,6 @@
 """Traits: what the rest of the package may know of a system."""
 
+import math
 from dataclasses import dataclass
 
 from coterie.frames.protocol import FRAMES, FrameKind
@@ -16,6 +17,7 @@ class Traits:
     frame: how a table becomes the network's input, "plain" for columns as they are, "standard" for
     standardised columns on their principal axes, fitted to every set anew; least_members: the
     fewest points of a cluster in training, by which smaller ones are known to be no clusters;
+    least_share: the smallest share of a set that a cluster had there;
     restarts: how often a system that draws at random is best run, by default.
     """
 
@@ -25,6 +27,7 @@ class Traits:
     k_max: int | None = None
     frame: FrameKind = "plain"
     least_members: int = 1
+    least_share: float = 0.0
     restarts: int = 1
 
     def __post_init__(self) -> None:
@@ -47,6 +50,14 @@ class Traits:
     def reads_pixels(self) -> bool:
         """Whether the columns of a table are the pixels of binary images, between 0 and 1."""
         return self.density == "neural_statistician"
+
+    @property
+    def image(self) -> tuple[int, ...] | None:
+        """The shape (C, H, W) of the images that the system reads; None where it reads tables."""
+        if self.reads_images:
+            return self.item_shape
+        side = math.isqrt(self.item_shape[0]) if self.reads_pixels else 0
+        return (1, side, side) if side and side**2 == self.item_shape[0] else None
 
     @property
     def columns(self) -> int:

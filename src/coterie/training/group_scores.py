@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from torch import nn
 
 from coterie.data.pools import ImagePool
-from coterie.encoders.items import EncodedItems
 from coterie.inference.config import InferenceConfig
 from coterie.inference.endings import EndingName, choose_ending
 from coterie.inference.engine import cluster_points
@@ -80,11 +79,9 @@ def score_groups(
 def _cluster(
     system: Any, items: NDArray[np.float32], config: InferenceConfig, own: bool, seed: int
 ) -> NDArray[np.intp]:
-    encoder = system.item_encoder
     if own:
-        encoder = encoder.adapted(torch.from_numpy(items).to(config.device))
-    vectors = EncodedItems(items, encoder, config.device)[:]
-    outcome = cluster_points(system, vectors, config, np.random.RandomState(seed))
+        system = system.adapted(torch.from_numpy(items).to(config.device))
+    outcome = cluster_points(system, items, config, np.random.RandomState(seed))
     return outcome.clustering.labels
 
 

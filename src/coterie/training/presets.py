@@ -17,6 +17,7 @@ from coterie.training.chigac_recipes import (
     CHIGAC_REUTERS,
 )
 from coterie.training.episode_recipes import DAC_OMNIGLOT
+from coterie.training.image_set_recipes import IMAGE_SET_RECIPES
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.training.universal import (
     AMCP_UNIVERSAL,
@@ -183,6 +184,9 @@ PRESETS: dict[str, Recipe] = {
 
 def preset(name: str) -> Recipe:
     """A recipe by name."""
+    if name in IMAGE_SET_RECIPES:
+        return IMAGE_SET_RECIPES[name]()
     if name not in PRESETS:
-        raise ValueError(f"unknown preset {name!r}; known: {', '.join(sorted(PRESETS))}")
+        known = ", ".join(sorted({*PRESETS, *IMAGE_SET_RECIPES}))
+        raise ValueError(f"unknown preset {name!r}; known: {known}")
     return PRESETS[name]

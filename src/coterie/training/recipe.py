@@ -63,7 +63,8 @@ class Recipe:
     context_size: on how many points of a set the trained network finds clusters, by default;
     start_from: the weights that training starts from, a shipped model or a file; kept: how much of
     them stays in the weights that come out, a mean of both: what was known is not forgotten for
-    what is taught.
+    what is taught; encoder_from: weights whose encoder that of images starts from: of MoCo or
+    MiCE, or of another clusterer of images.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Recipe:
     context_size: int = CONTEXT_SIZE
     start_from: str = ""
     kept: float = 0.0
+    encoder_from: str = ""
 
     def __post_init__(self) -> None:
         if not self.draws_labelled_sets:
@@ -144,7 +146,11 @@ class Recipe:
     def describe(self) -> dict[str, Any]:
         """The recipe as JSON-ready data."""
         fields = asdict(self)
-        for later in ("start_from", "kept"):  # a run from before there were such fields can go on
+        for later in (
+            "start_from",
+            "kept",
+            "encoder_from",
+        ):  # a run from before there were such fields can go on
             if not fields[later]:
                 del fields[later]
         if not self.training.weight_decay:

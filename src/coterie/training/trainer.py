@@ -9,7 +9,7 @@ What a system may bring to it, such as optimizers and hooks, is in `systems/lear
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from lightning.fabric import Fabric
@@ -186,7 +186,26 @@ def _fresh_system(recipe: Recipe) -> nn.Module:
                 " training cannot start from it"
             )
         system.load_state_dict(known.state_dict())
+    if recipe.encoder_from:
+        _take_encoder(recipe, system)
     return system
+
+
+def _take_encoder(recipe: Recipe, system: Any) -> None:
+    """Start the encoder of images from that of another network, or from MoCo's or MiCE's."""
+    known, card = load_system(find(recipe.encoder_from))
+    pair, encoder = getattr(known, "pair", None), getattr(known, "item_encoder", None)
+    try:
+        if isinstance(encoder, nn.Module):
+            system.item_encoder.load_state_dict(encoder.state_dict())
+        elif pair is not None:
+            system.item_encoder.start_from(cast(Any, pair).teacher)
+        else:
+            raise WeightsError(f"{recipe.encoder_from} is of {card.system!r}, without an encoder")
+    except (AttributeError, RuntimeError, ValueError) as error:
+        raise WeightsError(
+            f"the encoder of {recipe.encoder_from} is none for recipe {recipe.name!r}: {error}"
+        ) from error
 
 
 def _keep(recipe: Recipe, system: nn.Module) -> None:

@@ -27,14 +27,21 @@ class MixtureDraw(NamedTuple):
 
 
 def compose(
-    n_sets: int, n_max: int, k_max: int, generator: Generator, *, concentration: int = 1
+    n_sets: int,
+    n_max: int,
+    k_max: int,
+    generator: Generator,
+    *,
+    concentration: int = 1,
+    any_k: bool = False,
 ) -> Composition:
     """Sizes, numbers of clusters, weights and labels of eq. 13.
 
     n ~ Unif(0.3 n_max, n_max), k - 1 ~ Binomial(k_max - 1, 1/2), pi ~ Dir(alpha), y_i ~ Cat(pi).
     The paper leaves the concentration alpha open; 1 reproduces its oracle log-likelihoods.
     Every set has its own n inside a tensor of n_max points, so that shapes are static and the
-    network is trained with masks. In the paper all sets of a batch share one n.
+    network is trained with masks. In the paper all sets of a batch share one n. any_k: every k
+    from 1 to k_max is as likely instead.
     """
     device = generator.device
     sizes = torch.randint(
@@ -43,6 +50,8 @@ def compose(
     mask = torch.arange(n_max, device=device) < sizes  # (B, N)
     coins = torch.rand(n_sets, k_max - 1, generator=generator, device=device) < 0.5
     n_clusters = 1 + coins.sum(1, keepdim=True)
+    if any_k:
+        n_clusters = torch.randint(1, k_max + 1, (n_sets, 1), generator=generator, device=device)
     exists = torch.arange(k_max, device=device) < n_clusters  # (B, K)
     # A Dirichlet draw is a vector of gammas over their sum; an integer gamma sums exponentials.
     share = torch.empty(n_sets, k_max, concentration, device=device)

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from coterie.systems.items import ITEM_BOUNDS, ItemSettings
 from coterie.systems.settings import COUNT, DEPTH, POSITIVE, Bounds, check_settings
 from coterie.systems.traits import Traits
 
 BOUNDS = {
-    "columns": COUNT,
+    **ITEM_BOUNDS,
     "width": COUNT,
     "heads": COUNT,
     "slots": COUNT,
@@ -19,14 +20,13 @@ BOUNDS = {
 
 
 @dataclass(frozen=True)
-class ACTSTConfig:
+class ACTSTConfig(ItemSettings):
     """Shape of the network, and what its training sets look like: up to k_max clusters.
 
     encoder_blocks: L; decoder_blocks: L'; further_steps: how many clusters beyond k_max it may
     decode where it does not stop; cluster_scale: the standard deviation of a cluster in training.
     """
 
-    columns: int = 2
     width: int = 128
     heads: int = 4
     slots: int = 32
@@ -37,7 +37,9 @@ class ACTSTConfig:
     cluster_scale: float = 0.25
 
     def __post_init__(self) -> None:
+        self.take_lists()
         check_settings(self, BOUNDS)
+        self.check_items()
         if self.width % self.heads:
             raise ValueError(f"{self.heads} heads must divide width")
 
@@ -49,4 +51,11 @@ class ACTSTConfig:
     @property
     def traits(self) -> Traits:
         """What the rest of the package may know of such a network."""
-        return Traits((self.columns,), "gaussian", self.cluster_scale, self.k_max)
+        return Traits(
+            self.item_shape,
+            "gaussian",
+            self.cluster_scale,
+            self.k_max,
+            least_members=self.least_members,
+            least_share=self.least_share,
+        )

@@ -3,29 +3,28 @@
 from dataclasses import replace
 from typing import Any
 
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
-from coterie.frames.protocol import FrameKind
 from coterie.functional.em import Gaussians, expectation
 from coterie.functional.matching import present_clusters
 from coterie.functional.reduce import masked_mean
 from coterie.functional.stopping import n_steps_taken, stopping_loss
 from coterie.systems.act_st.config import ACTSTConfig
 from coterie.systems.act_st.network import MixtureNetwork
+from coterie.systems.items import ItemSystem
 from coterie.systems.protocol import Memberships, require_labels
 from coterie.systems.traits import Traits
 
 
-class ACTST(nn.Module):
+class ACTST(ItemSystem):
     """The network as a direct system: one mixture of diagonal Gaussians for a whole set."""
 
     name = "act_st"
-    frame: FrameKind = "plain"  # that of training
+    config: ACTSTConfig
 
     def __init__(self, config: ACTSTConfig) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         self.network = MixtureNetwork(config)
 
     @property
@@ -34,10 +33,13 @@ class ACTST(nn.Module):
 
     @property
     def regions(self) -> tuple[tuple[Any, str], ...]:
-        return ((self, "loss"),)
+        if self.item_encoder is None:
+            return ((self, "loss"),)
+        return (*self.encoder_regions, (self.network, "forward"))
 
     def cluster(self, batch: SetBatch, generator: Generator | None = None) -> Memberships:
         """The mixture of the step at which the network stops, s_k > 1/2, or of the last one."""
+        batch = self.as_vectors(batch)
         decoded = self.network(batch.points, batch.mask, self.config.step_limit)
         mixture = decoded.at(n_steps_taken(decoded.going_on))
         return Memberships(self.read(batch.points, mixture), tuple(mixture), mixture)
@@ -45,7 +47,7 @@ class ACTST(nn.Module):
     def read(self, points: Tensor, memory: tuple[Tensor, ...]) -> Tensor:
         return expectation(points, Gaussians(*memory))[0]
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+    def set_loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """Eq. 12, averaged over the sets: the likelihood at the true number, and when to stop.
 
         The log-likelihood is the mean over the points, where eq. 12 has the sum: with hundreds of

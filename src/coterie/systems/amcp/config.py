@@ -5,12 +5,13 @@ from typing import Literal
 
 from coterie.functional.mixing import EStep
 from coterie.layers.mlp import Activation
+from coterie.systems.items import ITEM_BOUNDS, ItemSettings
 from coterie.systems.settings import COUNT, DEPTH, POSITIVE, SHARE, Bounds, check_settings
 from coterie.systems.traits import Traits
 
 ProposalKind = Literal["seed", "anchor"]
 BOUNDS = {
-    "columns": COUNT,
+    **ITEM_BOUNDS,
     "width": COUNT,
     "heads": COUNT,
     "frequencies": Bounds(0, 32),
@@ -27,13 +28,14 @@ BOUNDS = {
     "k_max": COUNT,
     "questions": Bounds(1, 1024),
     "overlap_weight": Bounds(0, 1e6),
+    "density_weight": Bounds(0, 1e6),
     "proposals": Bounds(1, 1024),
     "min_share": SHARE,
 }
 
 
 @dataclass(frozen=True)
-class AMCPConfig:
+class AMCPConfig(ItemSettings):
     """Shape of the network, how it mixes, and how it is trained.
 
     encode_every: after how many clusters the remaining points are encoded again, 0 for a single
@@ -48,12 +50,13 @@ class AMCPConfig:
     Fourier features of each coordinate; landmarks: the number of landmark points between which
     random walks run, 0 for none; leaps: whether single-linkage gaps accompany the walks;
     walk_dropout: the share of training sets in which walks and leaps are masked; overlap_weight:
-    the weight of the overlap loss of whole clusters; proposals: how many anchors a step compares,
-    of which the most decided wins; min_share: the share of a set below which an undecided rest is
-    left over.
+    the weight of the overlap loss of whole clusters; density_weight: that of the likelihood of the
+    clusters, which in many columns would outweigh the memberships; proposals: how many anchors a
+    step compares, of which the most decided wins; comparison: whether memberships also depend on
+    the angle between a point and its cluster, at first the anchor, for vectors whose angles say
+    what is alike; min_share: the share of a set below which an undecided rest is left over.
     """
 
-    columns: int = 2
     width: int = 128
     heads: int = 4
     activation: Activation = "gelu"
@@ -76,17 +79,25 @@ class AMCPConfig:
     k_max: int = 4
     questions: int = 1
     overlap_weight: float = 0.0
+    density_weight: float = 1.0
     proposals: int = 1
+    comparison: bool = False
     min_share: float = 0.002
 
     def __post_init__(self) -> None:
+        self.take_lists()
         check_settings(self, BOUNDS)
+        self.check_items()
         if self.width % self.heads or self.read_width % self.heads:
             raise ValueError(f"{self.heads} heads must divide width and read_width")
         if self.coupling and self.proposal == "seed" and self.questions < 2:
             raise ValueError("coupling is learnt over several steps: questions must be 2 or more")
         if self.proposals > 1 and (self.proposal == "seed" or self.decoder_blocks):
             raise ValueError("several proposals are compared from anchors, without a decoder")
+        if self.comparison and (self.proposal == "seed" or self.density == "none"):
+            raise ValueError(
+                "comparison is with an anchor's place: it needs proposal 'anchor' and a density"
+            )
         if self.landmarks and self.proposal == "seed":
             raise ValueError("walks start from anchors: landmarks need proposal 'anchor'")
         if self.leaps and not self.landmarks:
@@ -97,6 +108,12 @@ class AMCPConfig:
     @property
     def traits(self) -> Traits:
         """The properties of such a network that the rest of the package uses."""
-        if self.density == "none":
-            return Traits((self.columns,), k_max=self.k_max)
-        return Traits((self.columns,), self.density, self.cluster_scale, self.k_max)
+        located = self.density != "none"
+        return Traits(
+            self.item_shape,
+            self.density if located else None,
+            self.cluster_scale if located else None,
+            self.k_max,
+            least_members=self.least_members,
+            least_share=self.least_share,
+        )

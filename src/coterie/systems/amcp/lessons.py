@@ -75,7 +75,8 @@ class Lessons:
         k_max = self.config.k_max
         density = self.network.log_density(features, guess.belief)[:, 0]
         fit = -cluster_mean(density, labels, remaining, k_max)
-        return membership_loss(guess.logits[:, 0], labels, remaining, k_max) + _tamed(fit)
+        members = membership_loss(guess.logits[:, 0], labels, remaining, k_max)
+        return members + self.config.density_weight * _tamed(fit)
 
     def _loss_from_anchors(
         self, batch: SetBatch, labels: Tensor, generator: Generator | None
@@ -121,7 +122,7 @@ class Lessons:
             missed = torch.where(remaining, wrong, 0.0).sum(2) / remaining.sum(2).clamp_min(1)
             density = self.network.log_density(features, guess.belief)
             fit = -torch.where(target, density, 0.0).sum(2) / size.clamp_min(1)
-            losses.append((missed + _tamed(fit)).mean())
+            losses.append((missed + self.config.density_weight * _tamed(fit)).mean())
             if self.config.overlap_weight:
                 claimed = torch.where(remaining, guess.logits.sigmoid(), 0.0)
                 unmatched = torch.where(size > 0, 1 - overlap(claimed, wanted), 0.0)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import cast
 
 import torch
-from torch import Tensor, nn
-from torch.nn.functional import logsigmoid
+from torch import Tensor, autocast, nn
+from torch.nn.functional import logsigmoid, normalize
 
 from coterie.densities.gaussian import DiagonalGaussian
 from coterie.functional.anchors import best_anchor, spread_anchors
@@ -24,6 +24,8 @@ from coterie.layers.mlp import mlp
 from coterie.systems.amcp.config import AMCPConfig
 from coterie.systems.amcp.encoder import SetEncoder
 from coterie.systems.amcp.parts import Belief, Features, Guess, Question, Scene
+
+FIRST_SLOPE, FIRST_OFFSET = 6.0, -3.0  # of the cosine: at first only points like the anchor join
 
 
 class AMCPNetwork(nn.Module):
@@ -68,6 +70,10 @@ class AMCPNetwork(nn.Module):
         # ReLU: this runs for every point, cluster and refinement, and GELU is six times as slow.
         self.read = nn.Sequential(nn.ReLU(), nn.Linear(narrow, narrow), nn.ReLU())
         self.membership = nn.Linear(narrow, 1)
+
+        if config.comparison:
+            self.slope = nn.Parameter(torch.tensor(FIRST_SLOPE))
+            self.offset_of_angle = nn.Parameter(torch.tensor(FIRST_OFFSET))
 
         self.refine = mlp([width + narrow + 1 + 2 * self.located, width, width], act)
         self.norm_refine = nn.LayerNorm(width)
@@ -159,7 +165,9 @@ class AMCPNetwork(nn.Module):
         phi = self.propose_in(pooled)
         phi = self.norm_propose(phi + self.propose(phi))
         place = weights.mean(1)  # (B, A, N)
-        mean = all_points_sum(place @ features.points)
+        # A comparison begins with the anchor itself: the attended mean says little at first.
+        middle = question.anchor if self.config.comparison else place
+        mean = all_points_sum(middle @ features.points)
         deviation = (features.points[:, None] - mean[:, :, None]).square()  # (B, A, N, D)
         spread = all_points_sum((place[..., None] * deviation).sum(2))
         walked = self._walk(features, question.anchor)
@@ -222,7 +230,15 @@ class AMCPNetwork(nn.Module):
 
     def logits(self, scene: Scene, belief: Belief) -> Tensor:
         hidden = self.read(self.condition(scene, belief))
-        return self.membership(hidden)[..., 0]
+        logits: Tensor = self.membership(hidden)[..., 0]
+        if not self.config.comparison:
+            return logits
+        # Not in bfloat16, whose third digit already decides who belongs to a cluster.
+        with autocast(logits.device.type, enabled=False):
+            units = (normalize(each.to(self.slope), dim=-1) for each in (belief.mean, scene.points))
+            cluster, points = units
+            cosine = cluster @ points.transpose(1, 2)  # (B, A, N)
+        return logits + self.slope * cosine + self.offset_of_angle
 
     def log_density(self, features: Features, belief: Belief) -> Tensor:
         """Log-density of each point under each cluster's Gaussian: (B, A, N); 0 without one."""

@@ -11,12 +11,11 @@ from dataclasses import replace
 from typing import Any, cast
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 from torch.nn.functional import logsigmoid
 
 from coterie.data.batch import Compaction, SetBatch, compact
 from coterie.densities.protocol import Density
-from coterie.frames.protocol import FrameKind
 from coterie.functional.matching import sureness
 from coterie.functional.partitions import claim
 from coterie.functional.reduce import count_points, is_sharded
@@ -25,6 +24,7 @@ from coterie.systems.amcp.lessons import Lessons
 from coterie.systems.amcp.network import AMCPNetwork
 from coterie.systems.amcp.parts import Belief, Encoding, Features, Found, Question
 from coterie.systems.amcp.recording import recorded
+from coterie.systems.items import ItemSystem
 from coterie.systems.protocol import (
     MOST_CLUSTERS,
     Commit,
@@ -40,15 +40,14 @@ WORTH_KEEPING = 0.8  # of the points: with fewer left, the others are put aside
 SIZE_COUNTS = 0.02
 
 
-class AMCP(nn.Module):
+class AMCP(ItemSystem):
     """The network as a sequential system: one cluster a step."""
 
     name = "amcp"
-    frame: FrameKind = "plain"  # that of training
+    config: AMCPConfig
 
     def __init__(self, config: AMCPConfig) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         self.network = AMCPNetwork(config)
         self.lessons = Lessons(self.network)
 
@@ -59,6 +58,7 @@ class AMCP(nn.Module):
     @property
     def regions(self) -> tuple[tuple[Any, str], ...]:
         return (
+            *self.encoder_regions,
             (self.network, "encode"),
             (self.lessons, "step_loss"),
             (self.lessons, "anchor_loss"),
@@ -78,7 +78,7 @@ class AMCP(nn.Module):
         """The sum of the summaries of no clusters, for sets (B, N, D): zeros (B, 1, C)."""
         return points.new_zeros(len(points), 1, self.config.width)
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+    def set_loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         return self.lessons.loss(batch, generator)
 
     def accelerated(self) -> Any:
@@ -86,7 +86,7 @@ class AMCP(nn.Module):
         return recorded(self)
 
     def step_limit(self, batch: SetBatch) -> int:
-        return MOST_CLUSTERS
+        return max(MOST_CLUSTERS, 2 * self.config.k_max)
 
     def start(self, batch: SetBatch) -> State:
         if is_sharded() and (self.config.landmarks or self.config.proposals > 1):
@@ -94,7 +94,7 @@ class AMCP(nn.Module):
                 "a network with landmarks or several proposals needs all points of a set in one "
                 "place: walks and the order of the points cross the shards"
             )
-        return everything_remains(batch)
+        return everything_remains(self.as_vectors(batch))
 
     def step(self, state: State, generator: Generator | None = None) -> Commit:
         left, features, slots = encoding = self._encoding(state)

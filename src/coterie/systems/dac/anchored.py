@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Generator, Tensor, autocast
+from torch import Generator, Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 
 from coterie.data.batch import Compaction, SetBatch, compact
 from coterie.functional.anchors import draw_anchors, uniform_anchors
 from coterie.functional.matching import overlap, sureness
-from coterie.functional.neighbours import neighbour_loss
 from coterie.functional.partitions import one_hot
 from coterie.systems.dac.anchored_network import Anchor, AnchoredNetwork, Encoded, Guess
 from coterie.systems.protocol import Commit, State, require_labels
@@ -79,8 +78,7 @@ def anchored_loss(
     the set: among fifty clusters a mean over all points would hardly see that one.
     """
     labels, config = require_labels(batch), network.config
-    points = _mixed(batch.points, generator) if config.mix_columns else batch.points
-    encoded, _ = network.encode(points, batch.mask)
+    encoded, _ = network.encode(batch.points, batch.mask)
     asked = _ask(network, labels, batch.mask, generator)
     size, counted = asked.target.sum(-1), asked.target.any(-1)  # (B, A)
     per = size if config.density is None else asked.remaining.sum(-1)
@@ -97,12 +95,7 @@ def anchored_loss(
         encoded.promise.gather(1, asked.point), overlap(found, wanted), weight=counted.float()
     )
     total = losses[-1] + EARLIER * sum(losses[:-1], torch.zeros_like(losses[-1]))
-    total = total + PROMISE * misjudged
-    if config.neighbour_weight:
-        with autocast(points.device.type, enabled=False):
-            near = neighbour_loss(batch.points.float(), labels, batch.mask)
-        total = total + config.neighbour_weight * near
-    return total
+    return total + PROMISE * misjudged
 
 
 class _Asked(NamedTuple):
@@ -154,18 +147,6 @@ def _misfit(
         return torch.zeros_like(size, dtype=guess.logits.dtype)
     inside = torch.where(target, log_density.view_as(target), 0.0)
     return -inside.sum(-1) / size.clamp_min(1)
-
-
-def _mixed(points: Tensor, generator: Generator | None) -> Tensor:
-    """The columns of each set (B, N, D) in a random order and with random signs."""
-    n_sets, _, columns = points.shape
-
-    def uniform() -> Tensor:
-        return torch.rand(n_sets, 1, columns, generator=generator, device=points.device)
-
-    order = uniform().argsort(-1)
-    signs = 1 - 2 * (uniform() < 0.5).to(points)
-    return points.gather(2, order.expand_as(points)) * signs
 
 
 def _kept(network: AnchoredNetwork, state: State) -> Kept:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from coterie.systems.items import ITEM_BOUNDS, ItemSettings
 from coterie.systems.settings import COUNT, DEPTH, POSITIVE, SHARE, Bounds, check_settings
 from coterie.systems.traits import Traits
 
@@ -10,7 +11,7 @@ FilteringKind = Literal["minimum_loss", "anchored"]
 AnchorKind = Literal["random", "promise"]
 DensityKind = Literal["gaussian", "maf", "neural_statistician"]
 BOUNDS = {
-    "columns": COUNT,
+    **ITEM_BOUNDS,
     "width": COUNT,
     "heads": COUNT,
     "slots": COUNT,
@@ -27,16 +28,12 @@ BOUNDS = {
     "proposals": Bounds(1, 1024),
     "refinements": DEPTH,
     "read_width": Bounds(0, 100_000),
-    "image": COUNT,
-    "convolutions": COUNT,
-    "neighbour_weight": Bounds(0, 1e6),
-    "least_members": COUNT,
     "restarts": Bounds(1, 1024),
 }
 
 
 @dataclass(frozen=True)
-class DACConfig:
+class DACConfig(ItemSettings):
     """Shape of the network, and what its training sets look like: up to k_max clusters.
 
     filtering: which cluster a step finds, the one that is easiest to find (eq. 5 and 6) or that of
@@ -58,15 +55,8 @@ class DACConfig:
     whether points and anchor are also multiplied and compared by the cosine of their vectors;
     refinements: how often the anchor is replaced by the mean of the points that it claimed;
     encode_once: whether points are encoded for all steps at once instead of in each step.
-
-    Of images: image: their shape (C, H, W), empty for sets of vectors; convolutions: the channels
-    of the stages of the network that turns an image into a vector of `columns`; neighbour_weight:
-    the weight of a loss on these vectors alone; mix_columns: whether a training set's columns are
-    permuted and their signs flipped, so that the set network cannot learn classes by heart;
-    least_members: the fewest points of a cluster in training.
     """
 
-    columns: int = 2
     width: int = 128
     heads: int = 4
     slots: int = 32
@@ -88,23 +78,16 @@ class DACConfig:
     comparison: bool = False
     refinements: int = 0
     encode_once: bool = False
-    image: tuple[int, ...] = ()
-    convolutions: tuple[int, ...] = (64, 128, 256)
-    neighbour_weight: float = 0.0
-    mix_columns: bool = False
-    least_members: int = 1
     restarts: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("image", "convolutions"):  # JSON cards hold lists
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        self.take_lists()
         check_settings(self, BOUNDS)
+        self.check_items()
         if self.width % self.heads or self.read_width % self.heads:
             raise ValueError(f"{self.heads} heads must divide width and read_width")
         if self.read_width and self.density is not None:
             raise ValueError("a density is read from vectors of full width: read_width must be 0")
-        if self.image and len(self.image) != 3:
-            raise ValueError(f"image must be channels, height and width, got {self.image}")
         if self.density == "maf" and self.columns < 2:
             raise ValueError("a flow orders the columns: density 'maf' needs 2 columns or more")
         self._check_filtering()
@@ -114,7 +97,7 @@ class DACConfig:
             return
         plain = DACConfig.__dataclass_fields__
         names = ("anchor", "proposals", "questions", "read_width", "comparison", "refinements")
-        for name in (*names, "encode_once", "neighbour_weight", "mix_columns"):
+        for name in (*names, "encode_once"):
             if getattr(self, name) != plain[name].default:
                 raise ValueError(f'{name} needs filtering="anchored"')
 
@@ -123,10 +106,11 @@ class DACConfig:
         """What the rest of the package may know of such a network."""
         scale = self.cluster_scale if self.density == "gaussian" else None
         return Traits(
-            self.image or (self.columns,),
+            self.item_shape,
             self.density,
             scale,
             self.k_max,
             least_members=self.least_members,
+            least_share=self.least_share,
             restarts=self.restarts,
         )

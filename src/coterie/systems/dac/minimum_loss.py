@@ -8,13 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch, compact
 from coterie.densities.protocol import Density
-from coterie.encoders.conv import ConvEncoder
-from coterie.encoders.protocol import encode_sets
-from coterie.frames.protocol import FrameKind
 from coterie.functional.matching import cluster_mean, membership_loss, minimum_over_clusters
 from coterie.functional.partitions import claim
 from coterie.functional.reduce import count_points
@@ -22,6 +19,7 @@ from coterie.systems.dac.anchored import anchored_loss, anchored_step, replay_an
 from coterie.systems.dac.anchored_network import AnchoredNetwork
 from coterie.systems.dac.config import DACConfig
 from coterie.systems.dac.network import FilteringNetwork
+from coterie.systems.items import ItemSystem
 from coterie.systems.protocol import (
     MOST_CLUSTERS,
     Commit,
@@ -32,23 +30,17 @@ from coterie.systems.protocol import (
 )
 from coterie.systems.traits import Traits
 
-ITEMS_AT_ONCE = 4096
 
-
-class DAC(nn.Module):
+class DAC(ItemSystem):
     """The filtering network as a sequential system: one cluster a step."""
 
     name = "dac"
-    frame: FrameKind = "plain"  # that of training
+    config: DACConfig
 
     def __init__(self, config: DACConfig) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         anchored = config.filtering == "anchored"
         self.network = AnchoredNetwork(config) if anchored else FilteringNetwork(config)
-        self.item_encoder: ConvEncoder | None = None
-        if config.image:
-            self.item_encoder = ConvEncoder(config.image, config.convolutions, config.columns)
 
     @property
     def traits(self) -> Traits:
@@ -64,10 +56,10 @@ class DAC(nn.Module):
             parts = ((self.network, "filter"), *parts)
         else:
             return ((self, "loss"),)
-        return parts if self.item_encoder is None else ((self.item_encoder, "forward"), *parts)
+        return (*self.encoder_regions, *parts)
 
     def start(self, batch: SetBatch) -> State:
-        return everything_remains(self._as_vectors(batch))
+        return everything_remains(self.as_vectors(batch))
 
     def step_limit(self, batch: SetBatch) -> int:
         # A single point left over may take a step of its own.
@@ -97,12 +89,11 @@ class DAC(nn.Module):
             return self.network.density(commit.memory[len(self.network.encoder) + 2 :])
         return self.network.density(commit.memory)
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+    def set_loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """Minimum-loss filtering, eq. 5 (eq. 9 without a density), averaged over the sets.
 
         Of anchored filtering it is eq. 7 instead.
         """
-        batch = self._as_vectors(batch)
         if isinstance(self.network, AnchoredNetwork):
             return anchored_loss(self.network, batch, generator)
         labels, k_max = require_labels(batch), self.config.k_max
@@ -112,21 +103,3 @@ class DAC(nn.Module):
         if log_density is not None:
             losses = losses - cluster_mean(log_density, labels, batch.mask, k_max)
         return minimum_over_clusters(losses, labels, batch.mask).mean()
-
-    def adapted(self, images: Tensor) -> "DAC":
-        """The same system with the batch statistics of images (M, C, H, W)."""
-        if self.item_encoder is None:
-            raise ValueError("a network without an encoder of images has no statistics of them")
-        other = DAC(self.config).to(images).eval().requires_grad_(False)
-        other.load_state_dict(self.state_dict())
-        other.frame, other.item_encoder = self.frame, self.item_encoder.adapted(images)
-        return other
-
-    def _as_vectors(self, batch: SetBatch) -> SetBatch:
-        """Sets of images as sets of vectors; sets of vectors as they are."""
-        if self.item_encoder is None or batch.points.ndim == 3:
-            return batch
-        # In training set by set: batch normalisation has the statistics of each set alone, as
-        # `ConvEncoder.adapted` has them in use (transductive, Bronskill et al. 2020).
-        chunk = batch.mask.shape[1] if self.training else ITEMS_AT_ONCE
-        return encode_sets(self.item_encoder, batch, chunk=chunk)

@@ -4,6 +4,7 @@ The seats are those of the system's own steps. A commit of one point holds two v
 point of its set, so N of them would take O(N^2) of memory; here there are K commits.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -60,11 +61,11 @@ def seat_all(network: SeatingNetwork, batch: SetBatch, generator: Generator | No
 class SeatedAtOnce:
     """The steps of an NCP with all points of a cluster in one commit."""
 
-    def __init__(self, network: SeatingNetwork) -> None:
-        self.network = network
+    def __init__(self, network: SeatingNetwork, as_vectors: Callable[[SetBatch], SetBatch]) -> None:
+        self.network, self.as_vectors = network, as_vectors
 
     def start(self, batch: SetBatch) -> State:
-        return everything_remains(batch)
+        return everything_remains(self.as_vectors(batch))
 
     def finished(self, state: State) -> Tensor:
         return nothing_left(state)

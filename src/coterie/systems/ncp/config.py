@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
+from coterie.systems.items import ITEM_BOUNDS, ItemSettings
 from coterie.systems.settings import COUNT, DEPTH, POSITIVE, check_settings
 from coterie.systems.traits import Traits
 
 BOUNDS = {
-    "columns": COUNT,
+    **ITEM_BOUNDS,
     "width": COUNT,
     "point_width": COUNT,
     "cluster_width": COUNT,
@@ -18,7 +19,7 @@ BOUNDS = {
 
 
 @dataclass(frozen=True)
-class NCPConfig:
+class NCPConfig(ItemSettings):
     """Sizes of the four perceptrons (AMCP, appendix C.1), and up to k_max clusters in training.
 
     width: of their hidden layers, of which each has this many layers; point_width: what h and u
@@ -27,7 +28,6 @@ class NCPConfig:
     cluster_scale: the standard deviation of a cluster in training.
     """
 
-    columns: int = 2
     width: int = 256
     layers: int = 3
     point_width: int = 128
@@ -37,9 +37,16 @@ class NCPConfig:
     cluster_scale: float = 0.25
 
     def __post_init__(self) -> None:
+        self.take_lists()
         check_settings(self, BOUNDS)
+        self.check_items()
 
     @property
     def traits(self) -> Traits:
         """What the rest of the package may know of such a network."""
-        return Traits((self.columns,), k_max=self.k_max)
+        return Traits(
+            self.item_shape,
+            k_max=self.k_max,
+            least_members=self.least_members,
+            least_share=self.least_share,
+        )

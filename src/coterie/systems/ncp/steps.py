@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
-from coterie.frames.protocol import FrameKind
+from coterie.systems.items import ItemSystem
 from coterie.systems.ncp.at_once import SeatedAtOnce
 from coterie.systems.ncp.config import NCPConfig
 from coterie.systems.ncp.cost import seconds_to_label, seconds_to_seat
@@ -26,7 +26,7 @@ from coterie.systems.protocol import (
 from coterie.systems.traits import Traits
 
 
-class NCP(nn.Module):
+class NCP(ItemSystem):
     """Points are seated one after another, each at the cluster of an earlier one or a new one.
 
     The order is random, and so is the choice; without a generator points keep their order and take
@@ -34,11 +34,10 @@ class NCP(nn.Module):
     """
 
     name = "ncp"
-    frame: FrameKind = "plain"  # that of training
+    config: NCPConfig
 
     def __init__(self, config: NCPConfig) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         self.network = SeatingNetwork(config)
 
     @property
@@ -47,10 +46,10 @@ class NCP(nn.Module):
 
     @property
     def regions(self) -> tuple[tuple[Any, str], ...]:
-        return ((self, "seat_log_probabilities"),)
+        return (*self.encoder_regions, (self, "seat_log_probabilities"))
 
     def start(self, batch: SetBatch) -> State:
-        return everything_remains(batch)
+        return everything_remains(self.as_vectors(batch))
 
     def step_limit(self, batch: SetBatch) -> int:
         return batch.mask.shape[1]
@@ -82,7 +81,7 @@ class NCP(nn.Module):
 
     def accelerated(self) -> SeatedAtOnce:
         """The same seats without a commit for each point, which would be O(N^2) of memory."""
-        return SeatedAtOnce(self.network)
+        return SeatedAtOnce(self.network, self.as_vectors)
 
     def replay(self, points: Tensor, commits: Sequence[Commit]) -> Tensor:
         """How sure any point (B, M, D) is of the cluster that each step served: (B, M, S) logits.
@@ -123,7 +122,7 @@ class NCP(nn.Module):
     def seconds_to_label(self, n_points: int) -> float:
         return seconds_to_label(self.network, n_points)
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+    def set_loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """The mean negative log-likelihood of a seat, in random order of the points."""
         labels, mask = require_labels(batch), batch.mask
         rank = torch.rand(mask.shape, generator=generator, device=mask.device)

@@ -1,0 +1,265 @@
+"""The recipes of clusterers of images (AMCP, appendix C): data sets by systems, one encoder each.
+
+The classes of the test side are never shown: digits 1, 3, 5, 7, 9 of MNIST, the other five classes
+of CIFAR-10, the last 100 of Tiny-ImageNet. All systems have the same encoder, the same sets and the
+same number of steps; only the set network differs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from coterie.data.augmentation import PhotoViews
+from coterie.data.glyph_episodes import GlyphEpisodes
+from coterie.data.image_episodes import ImageEpisodes
+from coterie.encoders.resnet import STAGES
+from coterie.training.recipe import Recipe, TrainingConfig
+from coterie.weights.catalogue import find
+from coterie.weights.format import load_card
+
+
+@dataclass(frozen=True)
+class ImageSets:
+    """The sets of a data set to train on, how its images are encoded, and how long that takes."""
+
+    episodes: GlyphEpisodes | ImageEpisodes
+    encoder: dict[str, Any]
+    sets_per_step: int
+    steps: int
+    shown: str
+
+
+WITHOUT_LABELS = ("moco", "mice")
+# Coordinates on a set's principal axes; the encoder learns from neighbours (`systems/items.py`).
+ON_AXES = {"columns": 16, "neighbour_weight": 1.0, "set_statistics": False, "cluster_scale": 0.4}
+# The axes of many more images than in training are others; further images are labelled by the rule.
+CONTEXT = 1000
+# Photographs of one class differ in more than photographs' colours and crops do.
+PHOTOS = PhotoViews(crop=0.4)
+
+DATA = {
+    "mnist": ImageSets(
+        GlyphEpisodes("mnist-even", n_max=256, k_max=8),
+        {
+            "image": (1, 28, 28),
+            "convolutions": (64, 128, 256),
+            "embedding": 512,
+            "looseness": 1.3,
+            "least_share": 0.03,
+        },
+        sets_per_step=16,
+        steps=8_000,
+        shown="made-up classes of the MNIST digits 0, 2, 4, 6, 8",
+    ),
+    "cifar10": ImageSets(
+        ImageEpisodes(
+            "cifar10-even", n_max=256, k_max=5, concentration=5, any_k=True, views=PHOTOS
+        ),
+        {
+            "image": (3, 32, 32),
+            "backbone": "resnet18",
+            "embedding": 512,
+            "looseness": 1.3,
+            "least_share": 0.03,
+        },
+        sets_per_step=8,
+        steps=8_000,
+        shown="CIFAR-10's airplanes, birds, deer, frogs and ships",
+    ),
+    "tinyimagenet": ImageSets(
+        ImageEpisodes(
+            "tinyimagenet-first",
+            n_max=800,
+            k_max=100,
+            k_min=20,
+            images_per_class=20,
+            hidden=0.3,
+            views=PHOTOS,
+        ),
+        {
+            "image": (3, 64, 64),
+            "backbone": "medium",
+            "embedding": 512,
+            "columns": 64,
+            "looseness": 1.2,
+            "least_members": 2,
+        },
+        sets_per_step=2,
+        steps=8_000,
+        shown="the first 100 classes of Tiny-ImageNet (75 images each)",
+    ),
+}
+
+# AMCP without coupling: summaries of finished clusters of seen classes mislead on unseen ones.
+SET_NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "amcp": (
+        "amcp",
+        {
+            "width": 192,
+            "heads": 8,
+            "references": 64,
+            "encoder_blocks": 3,
+            "em_steps": 1,
+            "encode_every": 0,
+            "decoder_blocks": 0,
+            "proposal": "anchor",
+            "comparison": True,
+            "density_weight": 0.1,
+            "overlap_weight": 1.0,
+            "questions": 16,
+            "read_width": 64,
+        },
+    ),
+    "dac-mlf": ("dac", {"width": 192, "heads": 8, "slots": 64}),
+    "dac-af": (
+        "dac",
+        {
+            "filtering": "anchored",
+            "density": None,
+            "width": 192,
+            "heads": 8,
+            "slots": 64,
+            "encoder_blocks": 3,
+            "decoder_blocks": 1,
+            "read_width": 64,
+            "comparison": True,
+            "refinements": 2,
+            "encode_once": True,
+            "questions": 16,
+            "restarts": 4,
+        },
+    ),
+    "ncp": ("ncp", {"most_waiting": 100}),
+    "act_st": ("act_st", {"width": 192, "heads": 8, "slots": 64, "encoder_blocks": 3}),
+}
+
+
+def image_set_recipe(
+    data: str,
+    method: str = "amcp",
+    *,
+    classes: int | None = None,
+    encoder_from: str = "",
+    settings: dict[str, Any] | None = None,
+    **training: Any,
+) -> Recipe:
+    """A data set of `DATA` for a method of `SET_NETWORKS`.
+
+    classes: how many of the training classes are shown, None for all; encoder_from: weights of MoCo
+    or MiCE whose backbone is the encoder, which then stays as it is; settings and training: what
+    differs from the defaults.
+    """
+    of_data = DATA[data]
+    system, network = SET_NETWORKS[method]
+    episodes = _of_classes(of_data.episodes, classes)
+    if method == "ncp":  # a step of training holds every prefix of every set
+        episodes = replace(episodes, n_max=100)
+    encoder = {**ON_AXES, **of_data.encoder}
+    shown = of_data.shown if classes is None else f"{classes} classes of {of_data.shown}"
+    known = {**encoder, **network, "k_max": episodes.k_max, **(settings or {})}
+    recipe = Recipe(
+        name=f"{method}-{data}",
+        system=system,
+        settings=known,
+        prior=episodes,
+        training=TrainingConfig(
+            **{
+                "steps": of_data.steps,
+                "sets_per_step": of_data.sets_per_step,
+                "learning_rate": 1e-3,
+                "warmup": 300,
+                "betas": (0.9, 0.98),
+                "weight_decay": 0.02,
+                "precision": "bf16-mixed",
+                "compile": True,
+                "capture": True,
+                **training,
+            }
+        ),
+        trained_on=f"sets of up to {episodes.n_max} images of {shown}",
+        context_size=CONTEXT,
+    )
+    return with_encoder(recipe, encoder_from) if encoder_from else recipe
+
+
+def _of_classes(episodes: Any, n_classes: int | None) -> Any:
+    """The sets of the first so many classes; made-up ones stay as many."""
+    if n_classes is None or isinstance(episodes, GlyphEpisodes):
+        return replace(episodes, classes=n_classes)
+    k_max = min(n_classes, episodes.k_max)
+    n_max = episodes.n_max
+    if episodes.concentration is None:  # no image twice
+        n_max = min(n_max, k_max * episodes.images_per_class)
+    k_min = min(episodes.k_min, k_max)
+    return replace(episodes, classes=n_classes, k_max=k_max, k_min=k_min, n_max=n_max)
+
+
+def with_encoder(recipe: Recipe, encoder_from: str) -> Recipe:
+    """The recipe with the encoder of other weights, which stays as it is.
+
+    They are those of MoCo or MiCE, trained without labels, or of another clusterer of such images:
+    several systems may share one encoder.
+    """
+    if not recipe.settings.get("embedding"):
+        raise ValueError(f"recipe {recipe.name!r} has no encoder of images to replace")
+    card = load_card(find(encoder_from))
+    if card.system in WITHOUT_LABELS:
+        depths, first = STAGES[card.settings["backbone"]]
+        # The backbone's own vectors.
+        encoder = {"backbone": card.settings["backbone"], "embedding": first << (len(depths) - 1)}
+        whose = "trained without labels"
+    elif card.settings.get("embedding"):
+        encoder = {name: card.settings[name] for name in ("backbone", "convolutions", "embedding")}
+        whose = f"of {card.system}, trained on {card.trained_on}"
+    else:
+        raise ValueError(
+            f"{encoder_from} is of the system {card.system!r}, without such an encoder"
+        )
+    return replace(
+        recipe,
+        settings={**recipe.settings, **encoder, "neighbour_weight": 0.0},
+        trained_on=f"{recipe.trained_on}; the encoder {whose}",
+        encoder_from=encoder_from,
+    )
+
+
+def mnist_small() -> Recipe:
+    """AMCP on MNIST for one core of a CPU."""
+    recipe = image_set_recipe(
+        "mnist",
+        settings={
+            "convolutions": (16, 32, 64),
+            "embedding": 128,
+            "width": 64,
+            "heads": 4,
+            "references": 32,
+            "encoder_blocks": 2,
+            "activation": "relu",
+            "read_width": 32,
+        },
+        steps=12_000,
+        sets_per_step=6,
+        precision="32-true",
+    )
+    return replace(
+        recipe,
+        name="amcp-mnist-small",
+        prior=replace(recipe.prior, n_max=128),
+        trained_on=recipe.trained_on.replace(str(recipe.prior.n_max), "128"),
+    )
+
+
+def image_set_recipes(data: str) -> list[Recipe]:
+    """The recipes of all methods on a data set."""
+    return [image_set_recipe(data, method) for method in SET_NETWORKS]
+
+
+IMAGE_SET_RECIPES: dict[str, Callable[..., Recipe]] = {
+    "amcp-mnist-small": mnist_small,
+    **{
+        f"{method}-{data}": partial(image_set_recipe, data, method)
+        for data in DATA
+        for method in SET_NETWORKS
+    },
+}
