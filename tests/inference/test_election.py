@@ -37,6 +37,7 @@ def test_the_first_of_equals_is_taken():
 def test_two_that_agree_settle_it():
     assert is_settled([HALVES, 1 - HALVES])
     assert not is_settled([HALVES])
+    assert not is_settled([HALVES, np.where(np.arange(100) == 99, 2, HALVES)])  # one more cluster
     assert not is_settled([HALVES, THIRDS])
     assert not is_settled([HALVES, THIRDS, HALVES])
 

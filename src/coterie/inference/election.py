@@ -83,8 +83,11 @@ def pooled(beliefs: Sequence[Belief]) -> Belief:
 
 
 def is_settled(votes: Sequence[Labels]) -> bool:
-    """Whether no other answer needs to be asked for: the first two agree."""
-    return len(votes) == 2 and ari(*votes) >= ALIKE
+    """Whether no other answer needs to be asked for: the first two agree, in their number too."""
+    if len(votes) != 2:
+        return False
+    one, other = votes
+    return len(np.unique(one)) == len(np.unique(other)) and ari(one, other) >= ALIKE
 
 
 def elect(votes: Sequence[Labels], proven: Sequence[bool]) -> Election:
