@@ -10,6 +10,7 @@ import torch
 from hypothesis import settings
 from numpy.typing import NDArray
 from sklearn.datasets import make_blobs
+from threadpoolctl import threadpool_limits
 
 from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.systems.dac.config import DACConfig
@@ -22,8 +23,11 @@ from coterie.weights.format import make_card, save_system
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
 
-# The parallel workers share the cores, and sums on one thread have one order.
+# The parallel workers share the cores, and sums on one thread have one order: in torch, in what is
+# loaded already, in what is loaded later, and in processes that tests start.
 torch.set_num_threads(1)
+threadpool_limits(1)
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -12,8 +12,12 @@ from typer.testing import CliRunner
 import coterie
 from coterie.cli.app import app
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.xdist_group("alike"),  # every choice is clustered once, by one worker
+]
 
+SMALL = "amcp-universal-small"
 READERS = {
     "pandas": pd.read_csv,
     "pandas, dates read": lambda path: pd.read_csv(path, parse_dates=["signed_up"]),
@@ -65,23 +69,37 @@ def clustered(path, out, *options):
     return json.loads(result.stdout)
 
 
+# What an option of the command line is in Python. The judge reads the same table: once is enough.
+QUICK = ("--ending", "network"), {"ending": "network"}
+CHOICES = {
+    "judged": ((), {}),
+    "all": QUICK,
+    "exclude": (("--exclude", "plan,zone"), {"exclude": ["plan", "zone"]}),
+    "categorical": (("--categorical", "zone"), {"categorical": ["zone"]}),
+    "columns": (
+        ("--columns", "income,plan,customer_id"),
+        {"columns": ["income", "plan", "customer_id"]},
+    ),
+    "noise": (("--noise",), {"noise": True}),
+}
+
+
+@pytest.fixture(scope="module", params=CHOICES)
+def choice(request, customers, tmp_path_factory):
+    """A choice of columns: its summary and table on the command line, its settings in Python."""
+    options, settings = CHOICES[request.param]
+    if request.param not in ("judged", "all"):
+        options, settings = (*options, *QUICK[0]), {**settings, **QUICK[1]}
+    out = tmp_path_factory.mktemp("written") / "out.csv"
+    summary = clustered(customers, out, *options)
+    return summary, pl.read_csv(out), settings
+
+
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize(
-    ("options", "settings"),
-    [
-        ((), {}),
-        (("--exclude", "plan,zone"), {"exclude": ["plan", "zone"]}),
-        (("--categorical", "zone"), {"categorical": ["zone"]}),
-        (("--columns", "income,plan,customer_id"), {"columns": ["income", "plan", "customer_id"]}),
-        (("--noise",), {"noise": True}),
-    ],
-    ids=["all", "exclude", "categorical", "columns", "noise"],
-)
-def test_a_file_and_a_frame_have_the_same_clusters(customers, tmp_path, reader, options, settings):
-    summary = clustered(customers, tmp_path / "out.csv", *options)
+def test_a_file_and_a_frame_have_the_same_clusters(customers, reader, choice):
+    summary, written, settings = choice
     frame = READERS[reader](customers)
     model = coterie.AMCP(**settings).fit(frame)
-    written = pl.read_csv(tmp_path / "out.csv")
     assert written["cluster"].to_list() == model.labels_.tolist()
     np.testing.assert_allclose(
         written["confidence"], model.clustering_.confidence, atol=1e-6, rtol=0
@@ -92,27 +110,27 @@ def test_a_file_and_a_frame_have_the_same_clusters(customers, tmp_path, reader, 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_both_say_what_they_left_out_and_why(customers, tmp_path, reader):
-    summary = clustered(customers, tmp_path / "out.csv")
+    summary = clustered(customers, tmp_path / "out.csv", *QUICK[0])
     assert summary["columns"] == ["income", "visits", "plan", "member", "zone"]
     assert summary["categories"] == {"plan": ["basic", "plus", "pro"]}
     told = {left["name"]: left["reason"] for left in summary["left_out"]}
     assert told == {**LEFT_OUT, "remark": f"text, 'said 0' in row 1, {LEFT_OUT['remark']}"}
     assert any("identify the rows" in note for note in summary["notes"])
     with pytest.warns(UserWarning, match="columns dropped: 'customer_id' "):
-        model = coterie.AMCP().fit(READERS[reader](customers))
+        model = coterie.AMCP(**QUICK[1]).fit(READERS[reader](customers))
     assert dict(model.left_out_) == LEFT_OUT
 
 
 def test_other_formats_are_alike_too(customers, tmp_path):
     frame = pl.read_csv(customers, try_parse_dates=True)
-    expected = coterie.AMCP().fit(frame).labels_.tolist()
+    expected = coterie.AMCP(**QUICK[1]).fit(frame).labels_.tolist()
     for suffix, write, read in (
         ("parquet", frame.write_parquet, pl.read_parquet),
         ("arrow", frame.write_ipc, pl.read_ipc),
     ):
         path, out = tmp_path / f"t.{suffix}", tmp_path / f"out.{suffix}"
         write(path)
-        clustered(path, out)
+        clustered(path, out, *QUICK[0])
         assert read(out)["cluster"].to_list() == expected
 
 
@@ -121,8 +139,8 @@ def test_a_table_larger_than_the_context_is_drawn_alike(customers, tmp_path):
     frame["customer_id"] = np.arange(len(frame))
     frame["visits"] += np.random.default_rng(1).normal(0, 0.1, len(frame))
     frame.to_csv(tmp_path / "long.csv", index=False)
-    clustered(tmp_path / "long.csv", tmp_path / "out.csv")
-    labels = coterie.AMCP().fit(pd.read_csv(tmp_path / "long.csv")).labels_
+    clustered(tmp_path / "long.csv", tmp_path / "out.csv", "--weights", SMALL, *QUICK[0])
+    labels = coterie.AMCP(SMALL, **QUICK[1]).fit(pd.read_csv(tmp_path / "long.csv")).labels_
     assert pl.read_csv(tmp_path / "out.csv")["cluster"].to_list() == labels.tolist()
 
 

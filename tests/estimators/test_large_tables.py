@@ -63,6 +63,7 @@ def test_equal_weights_change_nothing(table):
     np.testing.assert_array_equal(plain, weighted)
 
 
+@pytest.mark.filterwarnings("ignore:samples of the rows:UserWarning")  # half of a column is told
 def test_gaps_of_all_rows_are_told(table):
     frame = pd.DataFrame(table, columns=["a", "b"])
     frame.loc[::2, "b"] = np.nan

@@ -10,9 +10,12 @@ import coterie
 @pytest.mark.parametrize("name", golden.names())
 def test_answers_are_unchanged(name):
     stored, now = golden.stored(name), golden.answer(name)
+    if name.split("/")[1] in golden.UNORDERED:
+        stored, now = golden.ordered(stored), golden.ordered(now)
     np.testing.assert_array_equal(now.labels, stored.labels)
     np.testing.assert_allclose(now.probabilities, stored.probabilities, atol=2e-5)
-    np.testing.assert_allclose(now.log_likelihood, stored.log_likelihood, rtol=1e-6)
+    # Another CPU rounds the sums of a network in float32 otherwise, by some parts in a million.
+    np.testing.assert_allclose(now.log_likelihood, stored.log_likelihood, rtol=1e-5)
     np.testing.assert_array_equal(now.claimed, stored.claimed)
 
 

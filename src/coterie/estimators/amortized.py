@@ -167,7 +167,7 @@ class AmortizedClusterer(
             drawn = replace(X, table=drawn)
         found = self._find(drawn, ending, n_rows=count_rows(X))
         del drawn  # a third of the memory that labelling needs
-        table, notes = self._check(X, reset=False) if is_frame else Encoded(values, ())
+        table, notes = self._check_as_sampled(X) if is_frame else Encoded(values, ())
         fitted = found.fitted
         labels, probabilities = apply(fitted.rule, fitted.points(table), noise=fitted.noise)
         clustering = replace(
@@ -178,6 +178,14 @@ class AmortizedClusterer(
             warnings=tuple(dict.fromkeys((*found.notes, *notes))),
         )
         return found._replace(clustering=clustering)
+
+    def _check_as_sampled(self, X: Any) -> Encoded:
+        """All rows of a data frame, as those of a sample of it were read just now."""
+        if self._encoding is not None:
+            return self._check_frame(X, reset=False)
+        image = self._card().traits.image
+        assert image is not None  # only frames of pixels are not encoded
+        return self._check_images(X, image, reset=False)
 
     def _find(
         self,
