@@ -4,6 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from page_code import ROOT
 
 # What each tool reads: found in the text of a page, it was not read.
 MARKS = {
@@ -70,6 +71,14 @@ def test_no_page_shows_a_mark(site):
 
 def test_the_source_of_an_example_stands_where_its_page_names_it(site):
     assert "onnxruntime" in (site / "ecosystem.html").read_text().split("InferenceSession")[0]
+
+
+def test_the_gallery_shows_what_every_example_drew(site):
+    """The site is built only if all examples run."""
+    examples = {path.stem for path in (ROOT / "examples").glob("plot_*.py")}
+    pictures = [*(site / "images/gallery").glob("*.png")]
+    assert {picture.stem for picture in pictures} == examples
+    assert min(picture.stat().st_size for picture in pictures) > 10_000
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,8 @@ ENDINGS = {
     },
 }
 OF_IMAGES = ("dac-omniglot",)
-# Which of two points that promise as much is asked first is a matter of rounding, so clusters of one
-# size may come in another order on another CPU, and few points without clusters may be others.
+# Which of two points that promise as much is asked first is a matter of rounding: on another CPU
+# clusters of one size may come in another order, and those of very few points may be others.
 UNORDERED = ("promised",)
 
 
