@@ -1,6 +1,8 @@
 import os
 import shutil
+import tracemalloc
 from collections import Counter
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -49,6 +51,25 @@ SMALL_AMCP = {
     "read_width": 8,
     "refinements": 1,
 }
+
+
+@pytest.fixture
+def peak_of() -> Callable[[Callable[[], object]], int]:
+    """The memory that a function takes, in bytes at its worst moment.
+
+    What other threads take meanwhile, and imports at first use, is counted too, but not every time:
+    the least of three runs is the function's own.
+    """
+
+    def measure(do: Callable[[], object]) -> int:
+        tracemalloc.start()
+        try:
+            do()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    return lambda do: min(measure(do) for _ in range(3))
 
 
 class Labelled(NamedTuple):

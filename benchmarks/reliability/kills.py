@@ -20,7 +20,7 @@ from coterie.training.recipe import Recipe
 from coterie.weights.format import WeightsError, load_tensors
 from reliability._supervised import PRELOADED, START
 
-PATIENCE = 120  # seconds that a training may take
+PATIENCE = 600  # seconds that a training may take
 STEPS, EVERY = 12, 3
 MOMENTS = ("step", "half written", "before the rename", "after the rename", "time")
 

@@ -1,11 +1,12 @@
-"""Damaged weights files: bit flips, truncations, mutated headers and tensors.
+"""Damaged weights of every system, and damaged files of fitted models.
 
 A file that was damaged on its way must be refused by a `WeightsError`. A file that somebody wrote
 so, with checksums in order, must be refused too, or serve: its answers are labels and probabilities
 like any other's. Nothing may raise another exception, hang or build what the file does not hold.
+
+    python benchmarks/reliability weights --attempts 1000
 """
 
-import json
 import signal
 import tempfile
 import time
@@ -16,165 +17,67 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
 import torch
-from safetensors.torch import load, load_file, save
+from safetensors.torch import load_file
 
 import coterie
-from coterie.systems.registry import build
-from coterie.weights.checksum import ENTRY, tensor_checksum
-from coterie.weights.format import (
-    WeightsError,
-    load_system,
-    load_tensors,
-    make_card,
-    save_system,
-    save_tensors,
-)
+from coterie.weights.checksum import tensor_checksum
+from coterie.weights.format import WeightsError, load_system
+from reliability._damages import ON_ITS_WAY, WRITTEN
+from reliability._small_systems import SMALL, answer, serve, write_model, write_small
+from reliability.inputs import judged
 
 HANG = 20  # seconds of the processor: those of the wall depend on what else runs
 DAMAGED = "its weights are damaged"
-SMALL = {
-    "width": 16,
-    "heads": 2,
-    "references": 4,
-    "em_steps": 1,
-    "encoder_blocks": 1,
-    "decoder_blocks": 0,
-    "read_width": 8,
-    "refinements": 1,
-}
-ODD: tuple[Any, ...] = (
-    *(None, True, False, -1, 0, 1, 2, 3, 10**9, 10**400, -0.5, 0.5, 1e300, 1e-300, "", "amcp"),
-    *(float("nan"), float("inf"), [], [1], [[]], {}, {"a": 1}, "\x00", "x" * 10_000, "none"),
-)
-
-Damage = Callable[[Path, Random], None]
-
-
-def flip_bit(path: Path, random: Random) -> None:
-    """One bit anywhere."""
-    content = bytearray(path.read_bytes())
-    bit = random.randrange(8 * len(content))
-    content[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(content)
-
-
-def flip_header_bit(path: Path, random: Random) -> None:
-    """One bit of the header, which is a small part of the file."""
-    content = bytearray(path.read_bytes())
-    bit = random.randrange(8 * (8 + int.from_bytes(content[:8], "little")))
-    content[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(content)
-
-
-def truncate(path: Path, random: Random) -> None:
-    """The end is missing."""
-    content = path.read_bytes()
-    path.write_bytes(content[: random.randrange(len(content))])
-
-
-def overwrite(path: Path, random: Random) -> None:
-    """A block of noise or zeros, as of a bad disk."""
-    content = bytearray(path.read_bytes())
-    start = random.randrange(len(content))
-    block = content[start : start + random.choice((16, 512, 4096))]
-    noise = random.choice((bytes(len(block)), random.randbytes(len(block))))
-    if noise == block:
-        noise = bytes(byte ^ 255 for byte in block)
-    content[start : start + len(block)] = noise
-    path.write_bytes(content)
-
-
-def edit_header(path: Path, random: Random) -> None:
-    """An entry of the header is another, the checksums are as they were."""
-    tensors, header = load(path.read_bytes()), _header(path)
-    before = json.dumps(header)
-    while json.dumps(header) == before:
-        _put_odd(header["card"], random)
-    path.write_bytes(save(tensors, metadata={"coterie": json.dumps(header)}))
-
-
-def write_odd_card(path: Path, random: Random) -> None:
-    """A card that somebody else wrote, with checksums in order."""
-    tensors, header = load_tensors(path)
-    for _ in range(random.randint(1, 3)):
-        _put_odd(header["card"], random)
-    save_tensors(path, tensors, header)
-
-
-def write_odd_tensors(path: Path, random: Random) -> None:
-    """Tensors that somebody else wrote, with checksums in order."""
-    tensors, header = load_tensors(path)
-    name = random.choice(sorted(tensors))
-    tensor = tensors[name]
-    odd: tuple[Callable[[], Any], ...] = (
-        lambda: tensors.pop(name),
-        lambda: tensors.update({f"{name}.more": tensor.clone()}),
-        lambda: tensors.update({name: torch.full_like(tensor, torch.nan)}),
-        lambda: tensors.update({name: torch.full_like(tensor, torch.inf)}),
-        lambda: tensors.update({name: tensor * 1e30}),
-        lambda: tensors.update({name: torch.zeros_like(tensor)}),
-        lambda: tensors.update({name: tensor[None]}),
-        lambda: tensors.update({name: tensor.to(torch.complex64)}),
-        lambda: tensors.update({name: tensor.to(torch.int64)}),
-        lambda: tensors.update({name: tensor.bool()}),
-        lambda: tensors.update({name: tensor.double()}),
-    )
-    random.choice(odd)()
-    save_tensors(path, tensors, header)
-
-
-def flip_old_bit(path: Path, random: Random) -> None:
-    """One bit of the tensors of a file from before there were checksums."""
-    tensors, header = load(path.read_bytes()), _header(path)
-    del header[ENTRY]
-    content = bytearray(save(tensors, metadata={"coterie": json.dumps(header)}))
-    first = 8 + int.from_bytes(content[:8], "little")
-    bit = random.randrange(8 * first, 8 * len(content))
-    content[bit // 8] ^= 1 << bit % 8
-    path.write_bytes(content)
-
-
-# What happens to a file on its way, and what somebody may have written.
-ON_ITS_WAY: tuple[Damage, ...] = (flip_bit, flip_header_bit, truncate, overwrite, edit_header)
-WRITTEN: tuple[Damage, ...] = (write_odd_card, write_odd_tensors, flip_old_bit)
 
 
 def campaign(attempts: int, seed: int = 0) -> dict[str, Any]:
-    """Damage a small network's file in so many ways; the row counts what came of it."""
+    """Damage the files of small networks in so many ways; the row counts what came of it."""
     torch.set_num_threads(1)
-    random, outcomes, failures, slowest = Random(seed), Counter(), [], 0.0
+    random, outcomes, kinds, failures, slowest = Random(seed), Counter(), Counter(), [], 0.0
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about data unlike the training sets
         path = Path(folder) / "weights.safetensors"
-        _write_small(path)
-        whole = path.read_bytes()
+        files = list(_whole_files(path).items())
         for number in range(attempts):
             damage = (ON_ITS_WAY + WRITTEN)[number % len(ON_ITS_WAY + WRITTEN)]
+            kind, whole = random.choice(files)
             path.write_bytes(whole)
             damage(path, random)
             began = time.process_time()
-            outcome = _try(path)
+            outcome = _try(path, kind)
             slowest = max(slowest, time.process_time() - began)
             if damage in ON_ITS_WAY and outcome == "served":
                 outcome = "damage accepted"
             outcomes[outcome] += 1
+            kinds[kind] += 1
             if outcome not in ("refused", "served"):
-                failures.append(f"{number} {damage.__name__}: {outcome}")
+                failures.append(f"{number} {kind}, {damage.__name__}: {outcome}")
     return {
         "campaign": "weights",
         "attempts": attempts,
         "seed": seed,
         "refused": outcomes["refused"],
         "served": outcomes["served"],
+        "kinds": dict(sorted(kinds.items())),
         "failures": failures,
         "slowest_cpu_seconds": round(slowest, 3),
         **_cost("amcp-universal"),
     }
 
 
-def _try(path: Path) -> str:
+def _whole_files(path: Path) -> dict[str, bytes]:
+    """Weights of every system, and the models that were fitted with them."""
+    files = {}
+    for name in SMALL:
+        write_small(name, path)
+        files[name] = path.read_bytes()
+        if SMALL[name].system != "mice":  # whose model is its weights
+            files[f"model of {name}"] = write_model(name, path)
+    return files
+
+
+def _try(path: Path, kind: str) -> str:
     """What becomes of a file: refused, served, or how it failed."""
 
     def give_up(*_: object) -> None:
@@ -183,8 +86,7 @@ def _try(path: Path) -> str:
     before = signal.signal(signal.SIGPROF, give_up)
     signal.setitimer(signal.ITIMER_PROF, HANG)
     try:
-        load_system(path)
-        return _serve(path)
+        return _served(path, kind)
     except WeightsError as error:
         return "refused" if str(path) in str(error) else f"file not named: {error}"
     except TimeoutError:
@@ -198,41 +100,16 @@ def _try(path: Path) -> str:
         signal.signal(signal.SIGPROF, before)
 
 
-def _serve(path: Path) -> str:
-    points = np.random.default_rng(0).normal(size=(60, 2))
-    model = coterie.AMCP(str(path), random_state=0).fit(points)
-    labels, probabilities = model.labels_, model.predict_proba(points)
-    if len(labels) != len(points) or not 0 <= labels.min() <= labels.max() < model.n_clusters_:
-        return "labels out of range"
-    if not np.isfinite(probabilities).all() or abs(probabilities.sum(1) - 1).max() > 1e-6:
-        return "probabilities that are none"
-    return "served"
-
-
-def _write_small(path: Path) -> None:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        system = build("amcp", SMALL)
-    save_system(path, system, make_card(system, trained_on="nothing", seed=0))
-
-
-def _put_odd(card: dict[str, Any], random: Random) -> None:
-    """Replace, remove or add an entry of the card, its settings or its traits."""
-    parts = [part for part in (card, card.get("settings"), card.get("traits")) if part]
-    part = random.choice([part for part in parts if isinstance(part, dict)] or [card])
-    name = random.choice([*sorted(part), "colour"])
-    if random.random() < 0.1:
-        part.pop(name, None)
-    else:
-        part[name] = random.choice(ODD)
-
-
-def _header(path: Path) -> dict[str, Any]:
-    content = path.read_bytes()
-    length = int.from_bytes(content[:8], "little")
-    told = json.loads(content[8 : 8 + length])["__metadata__"]["coterie"]
-    header: dict[str, Any] = json.loads(told)
-    return header
+def _served(path: Path, kind: str) -> str:
+    name = kind.removeprefix("model of ")
+    if name == kind:
+        load_system(path)
+        return serve(name, path)
+    model = coterie.load(path)
+    try:
+        return answer(name, model)
+    except ValueError as error:  # its columns may be others
+        return judged(error)
 
 
 def _cost(name: str, repeats: int = 10) -> dict[str, float]:

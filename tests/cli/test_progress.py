@@ -19,7 +19,8 @@ def screen(monkeypatch):
     return memory
 
 
-def test_short_work_shows_nothing(screen):
+def test_short_work_shows_nothing(screen, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 600)
     with progress.stages() as begin:
         begin("reading")(1.0)
     assert "reading" not in screen.getvalue()
@@ -31,7 +32,10 @@ def test_long_work_shows_what_is_done_and_the_time_left(screen, monkeypatch):
         reading = begin("reading")
         for share in (0.1, 0.2, 0.3, 0.4):
             reading(share)
-            time.sleep(0.15)
+        for _ in range(6000):  # until the bar is drawn, by a thread of its own
+            if "40%" in screen.getvalue():
+                break
+            time.sleep(0.01)
     assert "reading" in screen.getvalue()
     assert "40%" in screen.getvalue()
 

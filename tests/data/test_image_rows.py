@@ -61,6 +61,7 @@ def test_dark_strokes_on_white_paper_stay_as_dark():
         (np.zeros((5, 100)), r"64 numbers a row; X has 100"),
         (np.zeros(5), r"must be \(n, H, W\) or \(n, C, H, W\), got shape \(5,\)"),
         (np.zeros((0, 8, 8)), "at least one image"),
+        (np.array(3.0), r"got shape \(\)"),
         (np.full((2, 8, 8), -1.0), "between 0 and 1 or 0 and 255, X has -1 to -1"),
         (np.full((2, 8, 8), 300), "X has 300 to 300"),
         (np.stack([np.zeros((8, 8)), np.full((8, 8), np.nan)]), "NaN or infinity: image 1"),

@@ -1,4 +1,6 @@
+import os
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -7,6 +9,8 @@ from scipy.spatial.distance import pdist
 
 import coterie
 from coterie.data.images import column_names, read_images, rows_of_images
+from coterie.data.pixels import read_pixels
+from coterie.data.tables.image_folder import ImageFolder
 from coterie.data.tables.table import SourceError
 from coterie.frames.standard import fit_standard, robust_moments
 
@@ -137,6 +141,32 @@ def test_pixels_that_are_no_numbers_are_told_by_name(tmp_path):
     Image.fromarray(np.full((16, 16), np.nan, dtype=np.float32)).save(tmp_path / "a.tif")
     with pytest.raises(SourceError, match=r"a\.tif has pixels that are not finite"):
         read_images(tmp_path)
+
+
+def test_pixels_that_would_overflow_are_told_by_name(tmp_path):
+    Image.fromarray(np.full((16, 16), 1e38, dtype=np.float32)).save(tmp_path / "a.tif")
+    with pytest.raises(SourceError, match=r"a\.tif has pixels beyond 1e\+15"):
+        read_images(tmp_path)
+
+
+def test_large_images_are_read_in_silence(tmp_path, monkeypatch):
+    save(tmp_path, random_pixels(1, 16, 16))
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 200)  # beyond, Pillow warns; beyond 400 refuses
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(read_images(tmp_path).values) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are Unicode")
+def test_a_name_that_is_no_text_is_written_as_one(tmp_path):
+    save(tmp_path, random_pixels(1, 16, 16))
+    odd = tmp_path / os.fsdecode(b"caf\xe9.png")
+    (tmp_path / "000.png").rename(odd)
+    assert read_pixels(tmp_path, (1, 16, 16)).names == ["caf\\xe9.png"]
+    source = ImageFolder(tmp_path, "odd")
+    assert source.files == [odd]
+    (batch,) = source.batches()
+    assert batch.native.to_list() == ["caf\\xe9.png"]
 
 
 def test_a_folder_without_images_and_none_at_all_are_refused(tmp_path):

@@ -181,10 +181,12 @@ def test_models_without_a_density_say_so(weights, blobs):
 
 def test_wrong_wishes_are_refused(blobs):
     fitted = model("amcp-mog2d").fit(blobs.points)
-    with pytest.raises(ValueError, match="n_samples must be 1 or more, got 0"):
-        fitted.sample(0)
-    with pytest.raises(ValueError, match="cluster must be 0 to 2"):
-        fitted.sample(1, cluster=7)
+    for n_samples in (0, 2.5, "3", None, True):
+        with pytest.raises(ValueError, match="n_samples must be an integer of 1 or more, got"):
+            fitted.sample(n_samples)
+    for cluster in (7, -1, 0.5, "0"):
+        with pytest.raises(ValueError, match="cluster must be 0 to 2"):
+            fitted.sample(1, cluster=cluster)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

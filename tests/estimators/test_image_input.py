@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from coterie.estimators.image_input import as_images, brightness_note, refuse_other_shape
 
@@ -21,6 +22,8 @@ COLOUR = np.random.default_rng(1).integers(0, 256, (5, 8, 6, 3), dtype=np.uint8)
         (GREY.astype(np.float32) / 255, GREY[:, None]),
         (GREY > 100, (GREY > 100)[:, None] * 255),
         (list(GREY), GREY[:, None]),
+        (torch.from_numpy(GREY / 255).requires_grad_(), GREY[:, None]),
+        (torch.from_numpy(GREY > 100).bfloat16(), (GREY > 100)[:, None] * 255),
     ],
 )
 def test_every_way_to_give_images_gives_the_same_pixels(given, expected):

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import coterie
@@ -147,6 +148,12 @@ def test_a_number_of_draws_below_one_is_refused(model, tiny_ncp, few, n_samples)
     if not isinstance(n_samples, bool):
         with pytest.raises(ValueError, match="'n_samples' parameter of NCP must be an int"):
             coterie.NCP(tiny_ncp, n_samples=n_samples).fit(few[0])
+
+
+def test_a_co_assignment_needs_a_fit_or_rows(tiny_ncp):
+    for estimator in (coterie.NCP(tiny_ncp), coterie.AMCP()):
+        with pytest.raises(NotFittedError):
+            estimator.co_assignment()
 
 
 def test_a_co_assignment_of_many_rows_is_refused_before_the_work(model):

@@ -124,6 +124,10 @@ def test_a_loaded_model_has_no_labels_and_can_be_fitted_again(blobs, tmp_path):
     assert not hasattr(loaded, "labels_")
     with pytest.raises(AttributeError, match="needs the fit itself"):
         _ = loaded.k_probabilities_
+    for ask in (loaded.sample_partitions, loaded.co_assignment):
+        with pytest.raises(AttributeError, match="without X needs the fit itself"):
+            ask()
+    assert loaded.co_assignment(blobs.points[:9]).shape == (9, 9)
     assert loaded.fit(blobs.points).n_clusters_ == 3
     assert loaded.k_probabilities_[3] > 0.5
 

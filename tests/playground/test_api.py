@@ -194,14 +194,14 @@ def test_limits_are_told_and_hold(strict):
 def test_a_body_that_never_ends_is_given_up(strict):
     def slowly():
         yield b'{"points": ['
-        for _ in range(120):
+        for _ in range(2_400):
             time.sleep(0.05)
             yield b" "
 
     start = time.perf_counter()
     answer = strict.post("/api/cluster", content=slowly(), headers=JSON)
     assert answer.status_code == 408
-    assert time.perf_counter() - start < 20
+    assert time.perf_counter() - start < 100
 
 
 def test_a_busy_server_sends_away_and_goes_on(strict):

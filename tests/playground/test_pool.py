@@ -34,8 +34,8 @@ def test_a_slow_job_is_stopped_and_the_next_one_is_done():
         pool._seconds = 0.3
         start = time.perf_counter()
         with pytest.raises(TooSlow):
-            await pool.run(SLEEP.format(60))
-        assert time.perf_counter() - start < 5
+            await pool.run(SLEEP.format(600))
+        assert time.perf_counter() - start < 300
         pool._seconds = 30
         return await pool.run("1 + 1")
 

@@ -39,7 +39,7 @@ def test_headers_that_do_not_end_are_given_up(impatient):
     for number, connection in enumerate(many):
         if number:  # the first says nothing at all
             connection.sendall(HALF)
-    assert httpx.get(f"{impatient}/api/limits").status_code == 200
+    assert httpx.get(f"{impatient}/api/limits", timeout=60).status_code == 200
     assert all(is_closed(connection) for connection in many)
     for connection in many:
         connection.close()

@@ -25,6 +25,7 @@ SMALL = {
     "dac": {"width": 16, "heads": 2, "slots": 4, "encoder_blocks": 1, "decoder_blocks": 1},
     "ncp": {"width": 16, "layers": 1, "point_width": 8, "cluster_width": 8},
     "act_st": {"width": 16, "heads": 2, "slots": 4, "encoder_blocks": 1, "decoder_blocks": 1},
+    "chigac": {"width": 16, "heads": 2, "slots": 4, "encoder_blocks": 1, "latent": 8},
 }
 EVERY_SYSTEM = pytest.mark.parametrize("name", sorted(SMALL))
 ON_AXES = {

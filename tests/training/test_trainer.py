@@ -33,7 +33,7 @@ from coterie.training.trainer import train
 
 class Slow:
     def on_step(self, progress):
-        time.sleep(10 if progress.step > recipe.training.checkpoint_every else 0)
+        time.sleep(600 if progress.step > recipe.training.checkpoint_every else 0)
 
 torch.set_num_threads(1)
 recipe = {recipe!r}
@@ -360,7 +360,7 @@ def test_a_killed_run_resumes_to_the_bits_of_one_that_was_not(recipe, tmp_path, 
     assert same_weights(resumed, uninterrupted)
 
 
-def _wait_for(path: Path, run: subprocess.Popen, seconds: float = 60) -> None:
+def _wait_for(path: Path, run: subprocess.Popen, seconds: float = 600) -> None:
     for _ in range(int(seconds / 0.01)):
         if path.exists():
             return

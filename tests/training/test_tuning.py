@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 from dataclasses import replace
 
@@ -51,12 +52,40 @@ def test_a_search_goes_on_where_it_stopped(tmp_path):
     assert more.score == pytest.approx(max(scores))
 
 
-def test_a_training_that_diverges_is_a_bad_trial(tmp_path, monkeypatch):
+def test_a_training_that_diverges_is_a_bad_trial(tmp_path, untrained):
+    assert search(SMALL, tmp_path, n_trials=1, accelerator="cpu").score == tuning.DIVERGED
+
+
+@pytest.fixture
+def untrained(monkeypatch):
+    """Trials that end before they begin, in no time."""
+
     def explode(*arguments, **options):
         raise FloatingPointError("network.weight is not finite after 3 steps")
 
     monkeypatch.setattr("coterie.training.trainer.train", explode)
-    assert search(SMALL, tmp_path, n_trials=1, accelerator="cpu").score == tuning.DIVERGED
+
+
+@pytest.mark.parametrize("name", ["what?", "50%41", "a{b}", "#1"])
+def test_a_folder_may_have_any_name(tmp_path, untrained, name):
+    assert search(SMALL, tmp_path / name, n_trials=1, accelerator="cpu").n_trials == 1
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name / "trials.db").exists()
+
+
+def test_trials_of_another_recipe_do_not_count(tmp_path, untrained):
+    search(SMALL, tmp_path, n_trials=1, accelerator="cpu")
+    longer = replace(SMALL, training=replace(SMALL.training, steps=5))
+    with pytest.raises(ValueError, match="has trials of another 'amcp-small'"):
+        search(longer, tmp_path, n_trials=1, accelerator="cpu")
+
+
+@pytest.mark.parametrize("content", [b"no database", b"SQLite format 3\x00" + bytes(200)])
+def test_a_damaged_file_of_trials_is_refused_in_one_line(tmp_path, content):
+    (tmp_path / "trials.db").write_bytes(content)
+    result = run("tune", "amcp-small", "--trials", 1, "--out", tmp_path, "--device", "cpu")
+    assert result.exit_code == 2
+    assert re.fullmatch(r"coterie: \S+trials.db cannot be used: [^\n]+\n", result.stderr)
 
 
 def test_other_systems_are_refused(tmp_path):

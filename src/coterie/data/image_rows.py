@@ -65,7 +65,7 @@ def _numbers(X: Any) -> NDArray:
             array = array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must be an array of images: {error}") from error
-    if not len(array) or not array.size:
+    if not array.size:
         raise ValueError(f"X must hold at least one image, got shape {array.shape}")
     return array
 

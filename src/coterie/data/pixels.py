@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.data.images import SUFFIXES, image_files, read_image
+from coterie.data.images import SUFFIXES, image_files, read_image, written_name
 from coterie.data.tables.table import SourceError
 
 
@@ -31,7 +31,7 @@ def read_pixels(folder: Path, shape: tuple[int, int, int]) -> Pixels:
     if not files:
         raise SourceError(f"{folder} is a folder without images ({', '.join(SUFFIXES)})")
     read = [_pixels(path, shape) for path in files]
-    names = [path.relative_to(folder).as_posix() for path in files]
+    names = [written_name(path.relative_to(folder).as_posix()) for path in files]
     notes = _resized(sum(each.resized for each in read), len(files), shape)
     return Pixels(np.stack([each.pixels for each in read]), files, names, notes)
 

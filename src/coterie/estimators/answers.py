@@ -134,11 +134,12 @@ class Answers(TableReader):
         Rows come in the order of their clusters, as those of scikit-learn's mixtures.
         """
         check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be 1 or more, got {n_samples}")
-        if cluster is not None and not 0 <= cluster < self.n_clusters_:
+        n_samples = number_of_draws(n_samples)
+        if cluster is not None and not (
+            isinstance(cluster, Integral) and 0 <= cluster < self.n_clusters_
+        ):
             raise ValueError(
-                f"cluster must be 0 to {self.n_clusters_ - 1}, the clusters found, got {cluster}"
+                f"cluster must be 0 to {self.n_clusters_ - 1}, the clusters found, got {cluster!r}"
             )
         n_columns = self.n_features_in_
         if self._encoding is not None:
@@ -225,6 +226,7 @@ class Answers(TableReader):
         check_is_fitted(self)
         X, n_samples = rows_and_draws(X, n_samples)
         if X is None:
+            self._fit_record("sample_partitions without X")
             labels, probabilities = self.labels_, self.probabilities_
         else:
             table = self._read(X)
@@ -240,6 +242,9 @@ class Answers(TableReader):
 
         Of at most 10,000 rows, since the matrix takes 8 n^2 bytes.
         """
+        X, n_samples = rows_and_draws(X, n_samples)
+        if X is None:
+            self._fit_record("co_assignment without X")
         require_pairs(len(self.labels_) if X is None else count_rows(X))
         return co_assignment(self.sample_partitions(X, n_samples, random_state=random_state))
 
@@ -248,9 +253,14 @@ def rows_and_draws(X: Any, n_samples: int) -> tuple[Any, int]:
     """The rows and the number of draws, which may be given alone: `sample_partitions(20)`."""
     if isinstance(X, Integral):
         X, n_samples = None, int(X)
+    return X, number_of_draws(n_samples)
+
+
+def number_of_draws(n_samples: Any) -> int:
+    """The number of draws, if it is one."""
     if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
         raise ValueError(f"n_samples must be an integer of 1 or more, got {n_samples!r}")
-    return X, int(n_samples)
+    return int(n_samples)
 
 
 def count_rows(X: Any) -> int:

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.estimators.checks import as_array
+
 CHANNELS = (1, 3)
 LEAST_SIDE = 4  # pixels
 FORMS = "(n, H, W), (n, H, W, C) or (n, C, H, W) with one or three channels C"
@@ -21,7 +23,7 @@ def as_images(X: Any) -> NDArray[np.uint8]:
     if hasattr(X, "columns") and not hasattr(X, "__cuda_array_interface__"):
         raise ValueError(f"X is a table; MiCE clusters images: {FORMS}")
     try:
-        array = np.asarray(X)
+        array = np.asarray(as_array(X))
     except ValueError as error:
         raise ValueError(f"X must be images of one size, as an array {FORMS}: {error}") from error
     return np.ascontiguousarray(_large_enough(_channels_first(_eight_bits(_checked(array)))))

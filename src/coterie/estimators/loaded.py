@@ -64,6 +64,7 @@ def _of_images(path: Path) -> MiCE:
     system, card = load_system(path)
     model = IMAGE_ESTIMATORS[card.system](path, n_clusters=card.traits.k_max)
     model._network = cast(Network, system.to(model._device()))
+    model.n_clusters_ = cast(int, card.traits.k_max)
     return model
 
 

@@ -6,8 +6,11 @@ the standard deviation of the prior is that of a cluster. The paper's dropout is
 is none here. Trials are kept in a file, so a search that was stopped goes on.
 """
 
+import json
 import math
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
@@ -24,6 +27,7 @@ WEIGHT_DECAY = (1e-12, 1.0)
 OVERLAP_WEIGHT = (1.0, 10.0)
 CLUSTER_SCALE = (0.01, 0.5)
 HEADS = 4  # divides every number of neurons
+TRIALS = "trials.db"
 DIVERGED = -1.0  # the score of a training whose numbers were no longer finite
 
 
@@ -84,7 +88,7 @@ def search(
     """Train a recipe of AMCP until there are n_trials, each scored by the ARI of held-out sets.
 
     folder receives the trials, `trials.db`. Those that are there already count: the same call
-    again goes on, with more trials if more are asked for.
+    again goes on, with more trials if more are asked for. Trials of another recipe are refused.
     """
     from coterie.training.trainer import train
 
@@ -93,13 +97,16 @@ def search(
     library = optuna()
     library.logging.set_verbosity(library.logging.WARNING)
     folder.mkdir(parents=True, exist_ok=True)
-    study = library.create_study(
-        study_name=recipe.name,
-        storage=f"sqlite:///{folder / 'trials.db'}",
-        load_if_exists=True,
-        direction="maximize",
-        sampler=library.samplers.TPESampler(seed=seed + _n_finished_in(folder, library, recipe)),
-    )
+    with _readable(folder / TRIALS, library):
+        study = library.create_study(
+            study_name=recipe.name,
+            storage=_storage(folder / TRIALS, library),
+            load_if_exists=True,
+            direction="maximize",
+        )
+        _refuse_another(study, folder, {**recipe.describe(), "n_sets": n_sets})
+        # So that a search that goes on draws others than at first.
+        study.sampler = library.samplers.TPESampler(seed=seed + _n_finished(study, library))
 
     def objective(trial: Any) -> float:
         own = suggested(recipe, trial)
@@ -122,24 +129,43 @@ def search(
         say(f"trial {trial.number}: ARI {score:.3f}")
         return score if math.isfinite(score) else DIVERGED
 
-    missing = n_trials - _n_finished(study, library)
-    if missing > 0:
-        study.optimize(objective, n_trials=missing)
-    best = study.best_trial
-    return Best(float(best.value), dict(best.params), _n_finished(study, library))
+    with _readable(folder / TRIALS, library):
+        missing = n_trials - _n_finished(study, library)
+        if missing > 0:
+            study.optimize(objective, n_trials=missing)
+        best = study.best_trial
+        return Best(float(best.value), dict(best.params), _n_finished(study, library))
+
+
+def _storage(path: Path, library: ModuleType) -> Any:
+    """Trials in a file, whatever signs its path has: in an address some would mean something."""
+    made = {"creator": lambda: sqlite3.connect(path, check_same_thread=False)}
+    return library.storages.RDBStorage("sqlite:///", engine_kwargs=made)
+
+
+@contextmanager
+def _readable(path: Path, library: ModuleType) -> Iterator[None]:
+    """Whatever is wrong with the file of the trials is said in a line."""
+    from sqlalchemy.exc import SQLAlchemyError  # Optuna's own dependency
+
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, library.exceptions.StorageInternalError) as error:
+        reason = error.__cause__ or error
+        raise ValueError(f"{path} cannot be used: {getattr(reason, 'orig', reason)}") from error
+
+
+def _refuse_another(study: Any, folder: Path, recipe: dict[str, Any]) -> None:
+    """Raise where the trials of a folder are of a recipe by this name, but another one."""
+    told = json.loads(json.dumps(recipe))
+    if study.user_attrs.setdefault("recipe", told) != told:
+        raise ValueError(
+            f"{folder} has trials of another {study.study_name!r}, perhaps of other --steps: choose"
+            " another folder"
+        )
+    study.set_user_attr("recipe", told)
 
 
 def _n_finished(study: Any, library: ModuleType) -> int:
     """Trials that ended; one that was killed is tried again."""
     return len(study.get_trials(states=(library.trial.TrialState.COMPLETE,)))
-
-
-def _n_finished_in(folder: Path, library: ModuleType, recipe: Recipe) -> int:
-    """How many trials a folder has, so that a search that goes on draws others than at first."""
-    if not (folder / "trials.db").exists():
-        return 0
-    storage = f"sqlite:///{folder / 'trials.db'}"
-    names = library.get_all_study_names(storage)
-    if recipe.name not in names:
-        return 0
-    return _n_finished(library.load_study(study_name=recipe.name, storage=storage), library)

@@ -76,7 +76,7 @@ def run(folder, rank, world):
 def found(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shards")
     processes = [run(folder, 0, 1), run(folder, 0, 2), run(folder, 1, 2)]
-    assert [process.wait(timeout=120) for process in processes] == [0, 0, 0]
+    assert [process.wait(timeout=600) for process in processes] == [0, 0, 0]
 
     def load(rank, world):
         return load_file(folder / f"found.{rank}.{world}")

@@ -8,7 +8,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.data.images import column_names, read_images
+from coterie.data.images import column_names, read_images, written_name
 from coterie.data.tables.formulas import without_formulas
 from coterie.data.tables.numerals import POINT
 from coterie.data.tables.table import ADDED, TEXT, Batch, LeftOut, Writer, polars
@@ -49,7 +49,7 @@ class ImageFolder:
         values, names = self._images
         for start in range(0, len(names), BATCH_ROWS):
             rows = slice(start, start + BATCH_ROWS)
-            files = names[rows].tolist()
+            files = [written_name(name) for name in names[rows].tolist()]
             folders = [Path(file).parent.as_posix() for file in files]
             text = polars().DataFrame({FILE: files, FOLDER: folders})
             mixtures = polars().DataFrame(values[rows], schema=list(self._mixtures))

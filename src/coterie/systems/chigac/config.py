@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from coterie.systems.items import ITEM_BOUNDS, ItemSettings
 from coterie.systems.settings import COUNT, DEPTH, POSITIVE, SHARE, Bounds, check_settings
 from coterie.systems.traits import Traits
 
@@ -10,7 +11,7 @@ InferenceName = Literal["ai", "semi-ai", "iai", "svi-ai", "eai"]
 DrawKind = Literal["mode", "joint"]
 
 BOUNDS = {
-    "columns": COUNT,
+    **ITEM_BOUNDS,
     "width": COUNT,
     "frequencies": Bounds(0, 16),
     "point_layers": DEPTH,
@@ -29,20 +30,16 @@ BOUNDS = {
     "doubt": SHARE,
     "k_max": COUNT,
     "cluster_scale": POSITIVE,
-    "image": COUNT,
-    "convolutions": COUNT,
-    "least_members": COUNT,
 }
 
 
 @dataclass(frozen=True)
-class CHiGacConfig:
+class CHiGacConfig(ItemSettings):
     """Sizes of the network, its variational inference, and up to k_max clusters in training.
 
-    columns: of a point, or of the vector that the encoder makes of an image; width: of the
-    embeddings e; frequencies: of the Fourier features of each column; point_layers: hidden layers
-    of a perceptron of each point before the set is seen; heads: of attention; slots: in which the
-    points without a cluster are summarised, and cluster_slots: in which a cluster is;
+    width: of the embeddings e; frequencies: of the Fourier features of each column; point_layers:
+    hidden layers of a perceptron of each point before the set is seen; heads: of attention; slots:
+    in which the points without a cluster are summarised, and cluster_slots: in which a cluster is;
     encoder_blocks: induced blocks over the whole set.
 
     latent: the length of z, the representation of a cluster (D_1); read_width: the hidden layer
@@ -54,12 +51,9 @@ class CHiGacConfig:
     clusters are found or one partition is drawn, "joint"; doubt: a point that earlier clusters
     would have taken with a larger probability than this begins no cluster.
 
-    cluster_scale: the standard deviation of a cluster in training. Of images: image: their shape
-    (C, H, W), empty for sets of vectors; convolutions: the channels of the stages of their encoder;
-    least_members: the fewest points of a cluster in training.
+    cluster_scale: the standard deviation of a cluster in training.
     """
 
-    columns: int = 2
     width: int = 64
     frequencies: int = 0
     point_layers: int = 0
@@ -80,22 +74,20 @@ class CHiGacConfig:
     doubt: float = 0.1
     k_max: int = 4
     cluster_scale: float = 0.25
-    image: tuple[int, ...] = ()
-    convolutions: tuple[int, ...] = (64, 128, 256)
-    least_members: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("image", "convolutions"):  # JSON cards hold lists
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+        self.take_lists()
         check_settings(self, BOUNDS)
+        self.check_items()
         if self.width % self.heads:
             raise ValueError(f"{self.heads} heads must divide the width, {self.width}")
-        if self.image and len(self.image) != 3:
-            raise ValueError(f"image must be channels, height and width, got {self.image}")
 
     @property
     def traits(self) -> Traits:
         """What the rest of the package may know of such a network."""
         return Traits(
-            self.image or (self.columns,), k_max=self.k_max, least_members=self.least_members
+            self.item_shape,
+            k_max=self.k_max,
+            least_members=self.least_members,
+            least_share=self.least_share,
         )

@@ -6,13 +6,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 from torch.nn.functional import logsigmoid
 
 from coterie.data.batch import SetBatch, compact
-from coterie.encoders.conv import ConvEncoder
-from coterie.encoders.protocol import encode_sets
-from coterie.frames.protocol import FrameKind
 from coterie.functional.partitions import one_hot
 from coterie.systems.chigac.config import CHiGacConfig
 from coterie.systems.chigac.inference import STRATEGIES
@@ -21,6 +18,7 @@ from coterie.systems.chigac.inference.protocol import Inner, Objectives
 from coterie.systems.chigac.lessons import Lesson, lesson
 from coterie.systems.chigac.network import CHiGacNetwork, Embedded, Known
 from coterie.systems.chigac.posterior import Gaussian
+from coterie.systems.items import ItemSystem
 from coterie.systems.protocol import (
     MOST_CLUSTERS,
     Commit,
@@ -29,8 +27,6 @@ from coterie.systems.protocol import (
     require_labels,
 )
 from coterie.systems.traits import Traits
-
-ITEMS_AT_ONCE = 4096
 
 
 class Kept(NamedTuple):
@@ -44,22 +40,18 @@ class Kept(NamedTuple):
     clusters: Tensor
 
 
-class CHiGac(nn.Module):
+class CHiGac(ItemSystem):
     """The generative model of clusters: pioneer, representation, assignments."""
 
     name = "chigac"
-    frame: FrameKind = "plain"  # that of training
+    config: CHiGacConfig
 
     def __init__(self, config: CHiGacConfig) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         self.network = CHiGacNetwork(config)
         self.refine: Refinement | None = None
         if config.inference == "iai":
             self.refine = Refinement(config.latent, config.width)
-        self.item_encoder: ConvEncoder | None = None
-        if config.image:
-            self.item_encoder = ConvEncoder(config.image, config.convolutions, config.columns)
 
     @property
     def traits(self) -> Traits:
@@ -67,11 +59,10 @@ class CHiGac(nn.Module):
 
     @property
     def regions(self) -> tuple[tuple[Any, str], ...]:
-        parts = ((self.network, "embed"), (self.network, "reading"))
-        return parts if self.item_encoder is None else ((self.item_encoder, "forward"), *parts)
+        return (*self.encoder_regions, (self.network, "embed"), (self.network, "reading"))
 
     def start(self, batch: SetBatch) -> State:
-        return everything_remains(self._as_vectors(batch))
+        return everything_remains(self.as_vectors(batch))
 
     def step_limit(self, batch: SetBatch) -> int:
         return max(MOST_CLUSTERS, 2 * self.config.k_max)
@@ -133,7 +124,7 @@ class CHiGac(nn.Module):
         begun = torch.stack([commit.memory[-3] for commit in commits], 1)  # (B, S, C)
         return torch.cdist(begun, embedded).argmin(2)
 
-    def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
+    def set_loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """Minus the bound of the sets' log-likelihood, for each point.
 
         The objectives of the model and of the encoder may differ; each gets its own gradient.
@@ -149,7 +140,7 @@ class CHiGac(nn.Module):
     def lesson_of(self, batch: SetBatch, n_clusters: int, generator: Generator | None) -> Lesson:
         """The steps that generate labelled sets, and their bounds."""
         labels = require_labels(batch)
-        vectors = self._as_vectors(batch)
+        vectors = self.as_vectors(batch)
         embedded, _ = self.network.embed(vectors.points, vectors.mask)
         return lesson(self.network, embedded, labels, n_clusters, generator)
 
@@ -161,20 +152,11 @@ class CHiGac(nn.Module):
         labels = require_labels(batch)
         # Inference mode forbids the gradients that the inner steps need.
         with torch.inference_mode(False), torch.no_grad():
-            points = self._as_vectors(batch).points.clone()
+            points = self.as_vectors(batch).points.clone()
             plain = SetBatch(points, batch.mask.clone(), labels.clone())
             given = self.lesson_of(plain, int(labels.max()) + 1, generator)
             bounds = self._infer(given, generator).generative
             return torch.where(given.exists, bounds, 0.0).sum(1)
-
-    def adapted(self, images: Tensor) -> "CHiGac":
-        """The same system with the batch statistics of images (M, C, H, W)."""
-        if self.item_encoder is None:
-            raise ValueError("a network without an encoder of images has no statistics of them")
-        other = CHiGac(self.config).to(images).eval().requires_grad_(False)
-        other.load_state_dict(self.state_dict())
-        other.frame, other.item_encoder = self.frame, self.item_encoder.adapted(images)
-        return other
 
     def _infer(self, given: Lesson, generator: Generator | None) -> Objectives:
         config = self.config
@@ -231,14 +213,6 @@ class CHiGac(nn.Module):
             return logits > 0
         uniform = torch.rand(logits.shape, generator=generator, device=logits.device)
         return uniform < logits.sigmoid()
-
-    def _as_vectors(self, batch: SetBatch) -> SetBatch:
-        """Sets of images as sets of vectors; sets of vectors as they are."""
-        if self.item_encoder is None or batch.points.ndim == 3:
-            return batch
-        # In training set by set, as `ConvEncoder.adapted` has the statistics in use.
-        chunk = batch.mask.shape[1] if self.training else ITEMS_AT_ONCE
-        return encode_sets(self.item_encoder, batch, chunk=chunk)
 
 
 def _repeated(one: Tensor, times: int) -> Tensor:
