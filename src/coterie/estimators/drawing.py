@@ -55,10 +55,17 @@ class Located(NamedTuple):
 Locate = Callable[[Hashes], Sequence[Located]]
 
 
-def survey(part: Any, size: int = MAX_ROWS, salt: int = 0) -> Survey:
-    """The survey of one partition, an array or a data frame (n, d), for a sample of size rows."""
-    sketch, first = sketch_rows(salted(row_hashes(part), salt), size)
-    return Survey(sketch, take_rows(part, first), _missing(part))
+def survey(part: Any, size: int = MAX_ROWS, salt: int = 0, share: float = 1.0) -> Survey:
+    """The survey of one partition, an array or a data frame (n, d), for a sample of size rows.
+
+    share: of all possible values, the part that is kept: `share_of` the rows of all partitions
+    saves memory, where these are known. If the merged sketch `is_short`, a survey with one follows.
+    """
+    sketch, first = sketch_rows(salted(row_hashes(part), salt), size, share)
+    rows = take_rows(part, first)
+    if column_names(part) is None:
+        rows = np.ascontiguousarray(rows)
+    return Survey(sketch, rows, _missing(part))
 
 
 def merge(surveys: Sequence[Survey]) -> Survey:
@@ -87,6 +94,8 @@ def draw(total: Survey, locate_all: Locate | None = None) -> Drawn:
     locate_all: asked, in a second pass, where more than one row in RARITY may be equal.
     """
     sketch, rows = total.sketch, total.rows
+    if sketch.is_short:
+        raise ValueError("the surveys hold too small a share of the values for this sample")
     if not sketch.n_rows:
         raise ValueError("there are no rows to cluster")
     candidates = sketch.candidates()
