@@ -77,15 +77,24 @@ def merge(surveys: Sequence[Survey]) -> Survey:
 
 def locate(part: Any, hashes: Hashes, salt: int = 0) -> Located:
     """The rows of a partition with these hashes (m,), which are distinct."""
-    own = salted(row_hashes(part), salt)
-    order = np.argsort(hashes)
-    place = np.searchsorted(hashes[order], own)
-    place[place == len(hashes)] = 0
+    counts, first = locate_hashes(salted(row_hashes(part), salt), hashes)
+    there = np.flatnonzero(counts)
+    return Located(counts, there, take_rows(part, first[there]))
+
+
+def locate_hashes(own: Hashes, wanted: Hashes) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """How many of own (n,) are each of the wanted ones (m,), which are distinct: (m,).
+
+    And the first that is, (m,), arbitrary where there is none.
+    """
+    order = np.argsort(wanted)
+    place = np.searchsorted(wanted[order], own)
+    place[place == len(wanted)] = 0
     which = order[place]
-    rows = np.flatnonzero(hashes[which] == own)
-    there, first = np.unique(which[rows], return_index=True)
-    counts = np.bincount(which[rows], minlength=len(hashes))
-    return Located(counts, there, take_rows(part, rows[first]))
+    rows = np.flatnonzero(wanted[which] == own)
+    first = np.zeros(len(wanted), dtype=np.intp)
+    first[which[rows][::-1]] = rows[::-1]  # of several, the last assignment stays
+    return np.bincount(which[rows], minlength=len(wanted)), first
 
 
 def draw(total: Survey, locate_all: Locate | None = None) -> Drawn:
