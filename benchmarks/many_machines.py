@@ -4,7 +4,8 @@
 
 writes 200 files of 8 columns for each number of rows (3.3 GB for 1e8), lets pyarrow alone read all
 of them and write one column, then labels them with one worker and with two, and prints a table. The
-figures go to benchmarks/results/many_machines.json. Files that are there already are used again.
+figures go to benchmarks/results/many_machines.json, beside those of other numbers of rows. Files
+that are there already are used again. `--kmeans` runs dask-ml's KMeans on them too.
 
     python benchmarks/many_machines.py --stages --folder /tmp/rows
 
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +37,7 @@ RESULTS = Path(__file__).parent / "results" / "many_machines.json"
 N_FILES, N_COLUMNS, N_CLUSTERS = 200, 8, 12
 SPREAD = 4.0  # of the centres, in deviations of a cluster
 STAGE_ROWS, REPEATS = 500_000, 3
+LIMIT = 720  # seconds for a run
 WATCHED = 0.2  # seconds between two looks at the memory
 # The command, as it is installed, with a number of workers of its own and labels alone.
 COMMAND = """
@@ -82,17 +84,30 @@ def main() -> None:
     if options.stages:
         show_stages(options.folder / "stages")
         return
-    runs: list[Run] = []
+    runs = stored()
     for n_rows in (round(float(text)) for text in options.rows):
         folder = made(options.folder / f"{n_rows}", n_rows)
-        runs += measured(folder, n_rows, options)
+        for run in measured(folder, n_rows, options):
+            runs = store(run, runs)
         if not options.keep:
             shutil.rmtree(folder)
-    RESULTS.write_text(
-        json.dumps({"machine": describe_machine(), "runs": [asdict(run) for run in runs]}, indent=1)
-        + "\n"
-    )
     show(runs)
+
+
+def stored() -> list[Run]:
+    """The runs that were measured before."""
+    if not RESULTS.exists():
+        return []
+    return [Run(**run) for run in json.loads(RESULTS.read_text())["runs"]]
+
+
+def store(run: Run, runs: list[Run]) -> list[Run]:
+    """Write a run into the results, in place of an earlier one of its kind."""
+    runs = [each for each in runs if (each.name, each.n_rows) != (run.name, run.n_rows)] + [run]
+    runs.sort(key=lambda each: each.n_rows)
+    told = {"machine": describe_machine(), "runs": [asdict(each) for each in runs]}
+    RESULTS.write_text(json.dumps(told, indent=1) + "\n")
+    return runs
 
 
 def made(folder: Path, n_rows: int, n_files: int = N_FILES) -> Path:
@@ -113,22 +128,21 @@ def made(folder: Path, n_rows: int, n_files: int = N_FILES) -> Path:
     return folder
 
 
-def measured(folder: Path, n_rows: int, options: argparse.Namespace) -> list[Run]:
+def measured(folder: Path, n_rows: int, options: argparse.Namespace) -> Iterator[Run]:
     """All runs over the files of a folder."""
     pattern, out = str(folder / "*.parquet"), options.folder / "out"
-    runs = [alone(folder, n_rows, out)]
+    yield alone(folder, n_rows, out)
     for n_workers in options.workers:
         for labels_only in (True, False) if options.whole else (True,):
             shutil.rmtree(out, ignore_errors=True)
             words = [COMMAND, pattern, str(out), str(n_workers), str(labels_only)]
             what = "labels" if labels_only else "all columns"
             name = f"{n_workers} worker{'s' if n_workers > 1 else ''}, {what}"
-            runs.append(watched(name, n_rows, words))
-    if options.kmeans:
-        words = [KMEANS, pattern, str(N_CLUSTERS), str(max(options.workers))]
-        runs.append(watched(f"dask-ml KMeans, k = {N_CLUSTERS}", n_rows, words))
+            yield watched(name, n_rows, words)
     shutil.rmtree(out, ignore_errors=True)
-    return runs
+    if options.kmeans:
+        words = [KMEANS, pattern, str(N_CLUSTERS), str(max(options.workers, default=2))]
+        yield watched(f"dask-ml KMeans, k = {N_CLUSTERS}", n_rows, words)
 
 
 def alone(folder: Path, n_rows: int, out: Path) -> Run:
@@ -154,7 +168,7 @@ def watched(name: str, n_rows: int, words: list[str]) -> Run:
     family = Family(process.pid)
     watching = threading.Thread(target=family.watch, daemon=True)
     watching.start()
-    stdout, stderr = process.communicate()
+    stdout, stderr = finished(process)
     seconds = clock.seconds()
     family.stop.set()
     watching.join()
@@ -163,9 +177,20 @@ def watched(name: str, n_rows: int, words: list[str]) -> Run:
         return Run(name, n_rows, seconds, family.cpu, None, None, told)
     told = json.loads(stdout) if stdout.startswith("{") else None
     if told is not None:
-        told = {key: told[key] for key in ("n_clusters", "rows")}
+        told = {key: told[key] for key in ("n_clusters", "rows", "seconds")}
     others = clock.others_than(family.cpu)
     return Run(name, n_rows, seconds, family.cpu, family.peak / 2**30, others, told)
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What a process printed, which is killed after LIMIT seconds."""
+    try:
+        return process.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        for child in psutil.Process(process.pid).children(recursive=True):
+            child.kill()
+        process.kill()
+        return process.communicate()[0], f"killed after {LIMIT} seconds"
 
 
 class Clock:
@@ -229,6 +254,7 @@ def show_stages(folder: Path) -> None:
     from coterie import AMCP
     from coterie.dask.parquet import Columns, Labeller, label_file, survey_file
     from coterie.estimators.drawing import draw
+    from coterie.inference.hashed_draw import share_of
 
     pa.set_cpu_count(1)
     path = made(folder, N_FILES * STAGE_ROWS, n_files=1) / "part-000.parquet"
@@ -239,7 +265,8 @@ def show_stages(folder: Path) -> None:
         pq.write_table(table.select(["x0"]), folder / "copied")
 
     rates = {"pyarrow alone": rate(copy_one)}
-    rates["first pass"] = rate(lambda: survey_file(path, columns, 100_000, 0))
+    share = share_of(N_FILES * STAGE_ROWS, 100_000)
+    rates["first pass"] = rate(lambda: survey_file(path, columns, 100_000, 0, share))
     sample = draw(survey_file(path, columns, 100_000, 0))
     model = AMCP().fit_drawn(sample.rows, sample.n_rows)
     labeller = Labeller(columns, np.zeros(N_COLUMNS), model.predictor(), "", written=())
@@ -294,7 +321,7 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     options.add_argument("--rows", nargs="+", default=["1e6", "1e7", "1e8"])
-    options.add_argument("--workers", nargs="+", type=int, default=[1, 2])
+    options.add_argument("--workers", nargs="*", type=int, default=[1, 2])
     options.add_argument("--folder", type=Path, required=True, help="for the files, 8 GB for 1e8")
     options.add_argument("--keep", action="store_true", help="keep the files that were made")
     options.add_argument("--whole", action="store_true", help="also write all columns")

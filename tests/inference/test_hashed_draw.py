@@ -135,3 +135,32 @@ def test_values_that_are_there_twice_are_drawn_twice_as_often(monkeypatch):
 def test_salted_with_zero_is_itself():
     hashes = row_hashes(np.arange(6.0).reshape(3, 2))
     np.testing.assert_array_equal(salted(hashes, 0), hashes)
+
+
+@pytest.mark.parametrize("decimals", [1, 9])  # many equal rows, and none
+def test_a_share_of_the_values_is_enough_or_known_to_be_short(monkeypatch, decimals):
+    monkeypatch.setattr(hashed_draw, "RARITY", 64)
+    hashes = row_hashes(np.random.default_rng(0).normal(size=(4_000, 2)).round(decimals))
+    whole = sketch_rows(hashes, 300).sketch
+    share = hashed_draw.share_of(len(hashes), 300)
+    parts = [sketch_rows(part, 300, share).sketch for part in np.array_split(hashes, 5)]
+    merged = merge_sketches(parts).sketch
+    assert share < 1
+    assert merged.n_rows == whole.n_rows
+    if merged.is_short:
+        assert decimals == 1
+        assert len(merged.first.hashes) < 300
+    else:
+        np.testing.assert_array_equal(merged.first.hashes, whole.first.hashes)
+        np.testing.assert_array_equal(merged.first.counts, whole.first.counts)
+
+
+def test_the_sketch_of_distinct_rows_is_that_of_any(monkeypatch):
+    monkeypatch.setattr(hashed_draw, "RARITY", 64)
+    hashes = row_hashes(np.random.default_rng(0).normal(size=(4_000, 2)))
+    quick = sketch_rows(hashes, 300)
+    parts = [sketch_rows(part, 300) for part in np.array_split(hashes, 20)]  # too small to be quick
+    slow = merge_sketches([part.sketch for part in parts])
+    np.testing.assert_array_equal(quick.sketch.first.hashes, slow.sketch.first.hashes)
+    np.testing.assert_array_equal(hashes[quick.rows], quick.sketch.first.hashes)
+    assert not len(quick.sketch.others.hashes)

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -163,6 +164,7 @@ def cluster(
             learns_one_collection,
             reads_images,
         )
+        from coterie.estimators.streamed_draw import HashedSample
 
         if reads_images(weights) and (
             learns_one_collection(weights) or all(file.is_dir() for file in files)
@@ -197,7 +199,11 @@ def cluster(
                 random_state=seed,
             )
             table = read_table(
-                source, choice, max_rows=sample, seed=seed or 0, progress=begin("reading")
+                source,
+                choice,
+                max_rows=sample,
+                progress=begin("reading"),
+                sampling=partial(HashedSample, salt=model._salt()),
             )
             begin("finding clusters")
             found = _fit(model, table)
@@ -238,7 +244,10 @@ def _chosen_ending(ending: Ending, no_consolidate: bool) -> str:
 def _fit(model: "AmortizedClusterer", table: "Table") -> FitResult:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        model.fit(table.encoded)
+        if table.is_sample and len(table.values) <= model._most_rows():
+            model.fit_drawn(table.encoded, table.n_rows)
+        else:
+            model.fit(table.encoded)
     notes = [str(warning.message) for warning in caught]
     every = [*table.notes, *notes, *model.clustering_.warnings]
     return FitResult(model, tuple(dict.fromkeys(every)))

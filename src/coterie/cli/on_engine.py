@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from coterie.data.tables.table import LeftOut, Table
     from coterie.estimators.amortized import AmortizedClusterer
     from coterie.estimators.drawing import Drawn
+
+STAGES = ("workers", "reading", "clusters", "labelling")
 
 
 class Settings(NamedTuple):
@@ -95,8 +98,9 @@ def cluster_on_engine(
         written = read.ids if labels_only else None
         kept = {**settings._asdict(), "columns": read.columns.names, "written": written}
         kept["version"] = coterie.__version__
-        n_rows = sum(inputs.n_rows)
+        n_rows, clock = sum(inputs.n_rows), [time.monotonic()]
         with stages() as begin, connected(scheduler, n_workers) as client:
+            clock.append(time.monotonic())
             folder = open_folder(out, inputs, kept)
             sample = folder.load_sample()
             if sample is None:
@@ -104,16 +108,21 @@ def cluster_on_engine(
                 size, salt = model._most_rows(), model._salt()
                 sample = gather_files(client, inputs, read.columns, size, salt, progress)
                 folder.save_sample(sample)
+            clock.append(time.monotonic())
             begin("finding clusters")
             table, labeller, notes = _fitted(model, sample, read, folder.tag)
             labeller = labeller._replace(written=written)
+            clock.append(time.monotonic())
             progress = counting(n_rows, begin("labelling"))
             outputs = label_files(client, inputs, folder, labeller, progress)
+            clock.append(time.monotonic())
     sizes = Sizes(model.n_clusters_)
     sizes.counts, sizes.confidence, sizes.noise = outputs.counted
     result = summary(", ".join(patterns), table, model, sizes, notes)
     result |= {"labels": str(out), "picture": None, "report": None, "saved": None}
     result |= {"files": [str(path) for path in inputs.paths], "labelled_before": outputs.before}
+    spent = [round(end - start, 3) for start, end in pairwise(clock)]
+    result["seconds"] = dict(zip(STAGES, spent, strict=True))
     if as_json:
         typer.echo(json.dumps(result))
     else:

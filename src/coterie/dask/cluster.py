@@ -21,7 +21,8 @@ from coterie.dask.parquet import (
     survey_file,
 )
 from coterie.dask.partitions import PartitionError
-from coterie.estimators.drawing import Drawn, Located, draw, merge
+from coterie.estimators.drawing import Drawn, Located, Survey, draw, merge
+from coterie.inference.hashed_draw import share_of
 from coterie.inference.row_hashes import Hashes
 
 TIMEOUT = 10.0  # seconds until a scheduler must have answered
@@ -61,8 +62,31 @@ def gather_files(
     client: Any, inputs: Inputs, columns: Columns, size: int, salt: int, progress: Progress
 ) -> Drawn:
     """The first pass: draw at most size rows of all files."""
+
+    def locate_all(hashes: Hashes) -> list[Located]:
+        again = [
+            client.submit(locate_in_file, path, columns, hashes, salt, pure=False)
+            for path in inputs.paths
+        ]
+        return [future.result() for future in _finished(again, inputs)]
+
+    share = share_of(sum(inputs.n_rows), size)
+    total = _survey_files(client, inputs, columns, (size, salt, share), progress)
+    if total.sketch.is_short:  # most rows are equal to others
+        total = _survey_files(client, inputs, columns, (size, salt, 1.0))
+    return draw(total, locate_all)
+
+
+def _survey_files(
+    client: Any,
+    inputs: Inputs,
+    columns: Columns,
+    wanted: tuple[int, int, float],
+    progress: Progress = lambda n_rows: None,
+) -> Survey:
+    """The survey of all files; wanted: size and salt of the sample, and a share of the values."""
     futures = [
-        client.submit(survey_file, path, columns, size, salt, pure=False) for path in inputs.paths
+        client.submit(survey_file, path, columns, *wanted, pure=False) for path in inputs.paths
     ]
     levels: list[list[Any]] = [[]]
 
@@ -79,15 +103,9 @@ def gather_files(
     for future in _finished(futures, inputs, progress, "nothing was written"):
         add(future)
 
-    def locate_all(hashes: Hashes) -> list[Located]:
-        again = [
-            client.submit(locate_in_file, path, columns, hashes, salt, pure=False)
-            for path in inputs.paths
-        ]
-        return [future.result() for future in _finished(again, inputs)]
-
     rest = [survey for level in levels for survey in level]
-    return draw(client.submit(merge, rest, pure=False).result(), locate_all)
+    survey: Survey = client.submit(merge, rest, pure=False).result()
+    return survey
 
 
 class Outputs(NamedTuple):

@@ -13,14 +13,12 @@ from coterie.data.tables.table import ADDED, SourceError, pyarrow
 from coterie.estimators.checks import refuse_bad_values
 from coterie.estimators.drawing import Located, Survey, locate, merge, survey
 from coterie.files.replacing import replacing
-from coterie.inference.assignment import apply
-from coterie.inference.result import own_probability
 from coterie.inference.row_hashes import Hashes
 
 if TYPE_CHECKING:
     from coterie.estimators.amortized import AmortizedClusterer
 
-BATCH_ROWS = 262_144
+BATCH_VALUES, FEWEST_ROWS = 4_194_304, 16_384  # of a batch that is read
 TAG = b"coterie"  # the metadata of a labelled file tell which run wrote it
 
 
@@ -63,11 +61,12 @@ def is_numeric(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def survey_file(path: Path, columns: Columns, size: int, salt: int) -> Survey:
+def survey_file(path: Path, columns: Columns, size: int, salt: int, share: float = 1.0) -> Survey:
     """The survey of a file; errors name it."""
     with naming(str(path)):
         surveys = [
-            survey(_refused(values, columns), size, salt) for values in _batches(path, columns)
+            survey(_refused(values, columns), size, salt, share)
+            for values in _batches(path, columns)
         ]
         return merge(surveys) if len(surveys) != 1 else surveys[0]
 
@@ -115,13 +114,13 @@ def _write_labelled(path: Path, part: Path, labeller: Labeller) -> Labelled:
         schema = schema.append(arrow.field(ADDED[0], arrow.int32()))
         schema = schema.append(arrow.field(ADDED[1], arrow.float32()))
         with arrow.parquet.ParquetWriter(part, schema) as writer:
-            for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
+            for batch in file.iter_batches(_batch_rows(labeller.columns), columns=wanted):
                 values = _refused(_values(batch, labeller.columns), labeller.columns)
-                labels, own = _assigned(labeller.model, _filled(values, labeller.medians))
+                labels, own = labeller.model.fitted_.assign(_filled(values, labeller.medians))
                 total = added(total, _counted(labels, own, len(total.counts)))
                 columns = [batch.column(name) for name in kept]
                 columns += [arrow.array(labels.astype(np.int32))]
-                columns += [arrow.array(own.astype(np.float32))]
+                columns += [arrow.array(own)]
                 writer.write_batch(arrow.record_batch(columns, schema=schema))
             told = {"tag": labeller.tag, "noise": total.noise}
             told |= {"counts": total.counts.tolist(), "confidence": total.confidence.tolist()}
@@ -136,7 +135,7 @@ def added(one: Labelled, other: Labelled) -> Labelled:
     )
 
 
-def _counted(labels: NDArray[np.intp], own: NDArray[np.float64], k: int) -> Labelled:
+def _counted(labels: NDArray[np.intp], own: NDArray[np.float32], k: int) -> Labelled:
     inside = labels >= 0
     counts = np.bincount(labels[inside], minlength=k)
     confidence = np.bincount(labels[inside], own[inside], minlength=k).astype(np.float64)
@@ -147,30 +146,24 @@ def _nothing(k: int) -> Labelled:
     return Labelled(np.zeros(k, dtype=np.int64), np.zeros(k), 0)
 
 
-def _assigned(
-    model: "AmortizedClusterer", values: NDArray
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    if not len(values):
-        return np.empty(0, dtype=np.intp), np.empty(0)
-    fitted = model.fitted_
-    labels, probabilities = apply(fitted.rule, fitted.points(values), noise=fitted.noise)
-    return labels, own_probability(labels, probabilities)
-
-
 def _batches(path: Path, columns: Columns) -> Iterator[NDArray]:
     """The values (m, d) of a file, NaN if missing; at least one batch, which may be empty."""
     with pyarrow().parquet.ParquetFile(path) as file:
         _refuse_columns(file.schema_arrow, columns)
         some = False
-        for batch in file.iter_batches(BATCH_ROWS, columns=list(columns.names)):
+        for batch in file.iter_batches(_batch_rows(columns), columns=list(columns.names)):
             some = True
             yield _values(batch, columns)
         if not some:
             yield np.empty((0, len(columns.names)), dtype=columns.dtype)
 
 
+def _batch_rows(columns: Columns) -> int:
+    return max(BATCH_VALUES // max(len(columns.names), 1), FEWEST_ROWS)
+
+
 def _values(batch: Any, columns: Columns) -> NDArray:
-    values = np.empty((batch.num_rows, len(columns.names)), dtype=columns.dtype)
+    values = np.empty((batch.num_rows, len(columns.names)), dtype=columns.dtype, order="F")
     for at, name in enumerate(columns.names):
         column = batch.column(name)
         if column.null_count or column.type != columns.dtype:
@@ -181,7 +174,7 @@ def _values(batch: Any, columns: Columns) -> NDArray:
 
 def _refused(values: NDArray, columns: Columns) -> NDArray:
     """The values (m, d), unless one is infinite or too large."""
-    if len(values) and not (np.abs(values).max() <= 1e15):  # NaN or worse
+    if len(values) and not (max(values.max(), -values.min()) <= 1e15):  # NaN or worse
         refuse_bad_values(np.where(np.isnan(values), 0.0, values), columns.names)
     return values
 

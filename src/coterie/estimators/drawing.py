@@ -55,10 +55,17 @@ class Located(NamedTuple):
 Locate = Callable[[Hashes], Sequence[Located]]
 
 
-def survey(part: Any, size: int = MAX_ROWS, salt: int = 0) -> Survey:
-    """The survey of one partition, an array or a data frame (n, d), for a sample of size rows."""
-    sketch, first = sketch_rows(salted(row_hashes(part), salt), size)
-    return Survey(sketch, take_rows(part, first), _missing(part))
+def survey(part: Any, size: int = MAX_ROWS, salt: int = 0, share: float = 1.0) -> Survey:
+    """The survey of one partition, an array or a data frame (n, d), for a sample of size rows.
+
+    share: of all possible values, the part that is kept: `share_of` the rows of all partitions
+    saves memory, where these are known. If the merged sketch `is_short`, a survey with one follows.
+    """
+    sketch, first = sketch_rows(salted(row_hashes(part), salt), size, share)
+    rows = take_rows(part, first)
+    if column_names(part) is None:
+        rows = np.ascontiguousarray(rows)
+    return Survey(sketch, rows, _missing(part))
 
 
 def merge(surveys: Sequence[Survey]) -> Survey:
@@ -70,15 +77,24 @@ def merge(surveys: Sequence[Survey]) -> Survey:
 
 def locate(part: Any, hashes: Hashes, salt: int = 0) -> Located:
     """The rows of a partition with these hashes (m,), which are distinct."""
-    own = salted(row_hashes(part), salt)
-    order = np.argsort(hashes)
-    place = np.searchsorted(hashes[order], own)
-    place[place == len(hashes)] = 0
+    counts, first = locate_hashes(salted(row_hashes(part), salt), hashes)
+    there = np.flatnonzero(counts)
+    return Located(counts, there, take_rows(part, first[there]))
+
+
+def locate_hashes(own: Hashes, wanted: Hashes) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """How many of own (n,) are each of the wanted ones (m,), which are distinct: (m,).
+
+    And the first that is, (m,), arbitrary where there is none.
+    """
+    order = np.argsort(wanted)
+    place = np.searchsorted(wanted[order], own)
+    place[place == len(wanted)] = 0
     which = order[place]
-    rows = np.flatnonzero(hashes[which] == own)
-    there, first = np.unique(which[rows], return_index=True)
-    counts = np.bincount(which[rows], minlength=len(hashes))
-    return Located(counts, there, take_rows(part, rows[first]))
+    rows = np.flatnonzero(wanted[which] == own)
+    first = np.zeros(len(wanted), dtype=np.intp)
+    first[which[rows][::-1]] = rows[::-1]  # of several, the last assignment stays
+    return np.bincount(which[rows], minlength=len(wanted)), first
 
 
 def draw(total: Survey, locate_all: Locate | None = None) -> Drawn:
@@ -87,6 +103,8 @@ def draw(total: Survey, locate_all: Locate | None = None) -> Drawn:
     locate_all: asked, in a second pass, where more than one row in RARITY may be equal.
     """
     sketch, rows = total.sketch, total.rows
+    if sketch.is_short:
+        raise ValueError("the surveys hold too small a share of the values for this sample")
     if not sketch.n_rows:
         raise ValueError("there are no rows to cluster")
     candidates = sketch.candidates()

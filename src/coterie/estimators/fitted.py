@@ -1,6 +1,8 @@
 """What a fit leaves behind for new rows: immutable, picklable, and all that prediction needs."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -8,10 +10,19 @@ from numpy.typing import NDArray
 from torch import Generator
 
 from coterie.frames.protocol import Frame, FramedTable
-from coterie.inference.assignment import CHUNK_SIZE, apply, apply_labels
+from coterie.inference.assignment import CHUNK_SIZE, apply, apply_labels, chunks
+from coterie.inference.result import own_probability
 from coterie.inference.rules.generative import draw, has_density, log_joint
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.shipping import placed, slimmed
+from coterie.inference.screen import Screen
+
+
+class Confident(NamedTuple):
+    """The clusters of rows: labels (n,), and the probability of each (n,), zero for noise."""
+
+    labels: NDArray[np.intp]
+    confidence: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,36 @@ class Fitted:
 
     def predict(self, table: NDArray) -> NDArray[np.intp]:
         """The cluster of each row of a table (n, d)."""
-        return apply_labels(self.rule, self.points(table), noise=self.noise)
+        if self._screen is None:
+            return apply_labels(self.rule, self.points(table), noise=self.noise)
+        labels = np.empty(len(table), dtype=np.intp)
+        for rows in chunks(len(table), CHUNK_SIZE):
+            labels[rows], clear = self._screen(table[rows])
+            if not clear.all():
+                doubtful = np.ascontiguousarray(table[rows][~clear])
+                labels[rows][~clear] = apply_labels(self.rule, self.points(doubtful))
+        return labels
+
+    def assign(self, table: NDArray) -> Confident:
+        """The cluster of each row of a table (n, d), and how probable it is."""
+        labels = np.empty(len(table), dtype=np.intp)
+        confidence = np.ones(len(table), dtype=np.float32)
+        for rows in chunks(len(table), CHUNK_SIZE):
+            left = np.ones(len(table[rows]), dtype=bool)
+            if self._screen is not None:
+                labels[rows], clear = self._screen(table[rows], certain=True)
+                left = ~clear
+            if left.any():
+                doubtful = np.ascontiguousarray(table[rows][left])
+                found = apply(self.rule, self.points(doubtful), noise=self.noise)
+                labels[rows][left] = found.labels
+                confidence[rows][left] = own_probability(*found)
+        return Confident(labels, confidence)
+
+    @cached_property
+    def _screen(self) -> Screen | None:
+        on_cpu = self.rule.device.type == "cpu"
+        return Screen.of(self.frame, self.rule) if on_cpu and not self.noise else None
 
     def predict_proba(self, table: NDArray) -> NDArray[np.float64]:
         """The probability of each cluster for each row of a table: (n, k)."""

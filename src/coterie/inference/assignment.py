@@ -73,7 +73,7 @@ def keep_clusters(found: Assignment, order: NDArray[np.intp], chunk_size: int) -
     rank = np.full(before.shape[1] + 1, NOISE)  # index -1 maps noise to itself
     rank[order] = np.arange(len(order))
     after = before if len(order) == before.shape[1] else np.empty((len(labels), len(order)))
-    for rows in _chunks(len(labels), chunk_size):
+    for rows in chunks(len(labels), chunk_size):
         labels[rows] = rank[labels[rows]]
         kept = before[rows].take(order, 1)
         after[rows] = kept / kept.sum(1, keepdims=True)
@@ -98,7 +98,7 @@ def occupied_by_size(
 
 
 def _answers(rule: Rule, points: Points, chunk_size: int, noise: bool) -> Iterator[Answer]:
-    for rows in _chunks(len(points), chunk_size):
+    for rows in chunks(len(points), chunk_size):
         # Copied: torch warns about read-only arrays, such as a memory-mapped file.
         chunk = torch.tensor(points[rows], device=rule.device)
         log_probabilities = rule.log_probabilities(chunk)
@@ -108,5 +108,6 @@ def _answers(rule: Rule, points: Points, chunk_size: int, noise: bool) -> Iterat
         yield Answer(rows, labels.cpu().numpy(), log_probabilities)
 
 
-def _chunks(n_points: int, size: int) -> Iterator[slice]:
+def chunks(n_points: int, size: int) -> Iterator[slice]:
+    """Slices of at most size that cover n_points."""
     return (slice(start, start + size) for start in range(0, n_points, size))

@@ -26,7 +26,8 @@ Indices = NDArray[np.intp]
 # the order. A sample of 100,000 rows has one or two rows of a value that just misses this.
 RARITY = 65_536
 CAPACITY = 100_000  # distinct values whose rows are counted
-CHUNK = 65_536
+CHUNK = 262_144
+ENOUGH = 4.0  # times the values of a sample: more are not kept where the number of rows is known
 ANOTHER = 0x5851_F42D_4C95_7F2D  # times 0, 1, 2, ... gives salts whose bits differ
 MAX_COPIES = 4_194_304  # of the counted rows; more are scaled down, to save memory
 
@@ -49,8 +50,9 @@ class Copies(NamedTuple):
 class Sketch:
     """What partitions tell of their rows.
 
-    first: the values that come first, at most capacity of them; others: candidates for frequent
-    values among the rest, each counted too low by at most slack (Misra, Gries 1982).
+    first: the values that come first, at most capacity of them and only of the first share of all
+    possible ones; others: candidates for frequent values among the rest, each counted too low by at
+    most slack (Misra, Gries 1982).
     """
 
     n_rows: int
@@ -58,6 +60,12 @@ class Sketch:
     first: Counted
     others: Counted
     slack: int
+    share: float = 1.0
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a larger share could have more of the first values."""
+        return self.share < 1 and len(self.first.counts) < self.capacity and not self.is_complete
 
     @property
     def is_complete(self) -> bool:
@@ -95,7 +103,10 @@ def draw_contexts(table: NDArray, size: int, n_contexts: int, *, salt: int = 0) 
 def draw_rows(hashes: Hashes, size: int, n_contexts: int = 1) -> list[Indices]:
     """The same, given the hashes (n,) of more than size rows."""
     wanted = min(n_contexts, len(hashes) // size) * size
-    sketch = _sketch_in_chunks(hashes, max(wanted, CAPACITY))
+    capacity = max(wanted, CAPACITY)
+    sketch = _sketch_in_chunks(hashes, capacity, share_of(len(hashes), capacity))
+    if sketch.is_short:
+        sketch = _sketch_in_chunks(hashes, capacity)
     candidates = np.sort(sketch.candidates())
     counts = np.zeros(len(candidates), dtype=np.int64)
     for _, which in _matches(hashes, candidates):
@@ -131,14 +142,28 @@ class Sketched(NamedTuple):
     rows: Indices
 
 
-def sketch_rows(hashes: Hashes, capacity: int) -> Sketched:
-    """The sketch of rows with these hashes (n,)."""
-    order, starts = _runs(hashes)
+def sketch_rows(hashes: Hashes, capacity: int, share: float = 1.0) -> Sketched:
+    """The sketch of rows with these hashes (n,); only the first share of values may be first."""
+    keys = _keys(hashes, 0)
+    if len(keys) > capacity + RARITY:
+        ordered = np.sort(keys)
+        if (ordered[1:] != ordered[:-1]).all():  # as for measured numbers
+            return _sketch_distinct(hashes, keys, ordered, capacity, share)
+    order, starts = _runs(keys)
     counts = np.diff(starts, append=len(order))
     every = Counted(hashes[order[starts]], counts)
-    others, slack = _frequent(Counted(every.hashes[capacity:], counts[capacity:]))
-    sketch = Sketch(len(hashes), capacity, _beginning(every, capacity), others, slack)
-    return Sketched(sketch, order[starts[:capacity]])
+    n_first = min(capacity, _n_within(keys[order[starts]], share))
+    others, slack = _frequent(Counted(every.hashes[n_first:], counts[n_first:]))
+    sketch = Sketch(len(hashes), capacity, _beginning(every, n_first), others, slack, share)
+    return Sketched(sketch, order[starts[:n_first]])
+
+
+def share_of(n_rows: int, size: int) -> float:
+    """The share of values that is enough for a sample of size rows of so many.
+
+    It is enough unless most rows are equal to others: then `Sketch.is_short`.
+    """
+    return min(1.0, ENOUGH * size / max(n_rows, 1))
 
 
 def merge_sketches(sketches: list[Sketch]) -> Sketched:
@@ -153,6 +178,7 @@ def merge_sketches(sketches: list[Sketch]) -> Sketched:
         _beginning(every, capacity),
         others,
         more + sum(each.slack for each in sketches),
+        min(each.share for each in sketches),
     )
     return Sketched(sketch, places[:capacity])
 
@@ -193,13 +219,32 @@ def draw_copies(sketch: Sketch, frequent: Counted, size: int) -> Copies:
     return Copies(value[drawn], copy[drawn])
 
 
-def _sketch_in_chunks(hashes: Hashes, capacity: int) -> Sketch:
+def _sketch_in_chunks(hashes: Hashes, capacity: int, share: float = 1.0) -> Sketch:
     """The sketch of rows with these hashes (n,), chunk by chunk to save memory."""
-    sketch = sketch_rows(hashes[:CHUNK], capacity).sketch
+    sketch = sketch_rows(hashes[:CHUNK], capacity, share).sketch
     for start in range(CHUNK, len(hashes), CHUNK):
-        more = sketch_rows(hashes[start : start + CHUNK], capacity).sketch
+        more = sketch_rows(hashes[start : start + CHUNK], capacity, share).sketch
         sketch = merge_sketches([sketch, more]).sketch
     return sketch
+
+
+def _sketch_distinct(
+    hashes: Hashes, keys: Hashes, ordered: Hashes, capacity: int, share: float
+) -> Sketched:
+    """The sketch of more than capacity + RARITY distinct rows: only the first are put in order."""
+    n_first = min(capacity, _n_within(ordered, share))
+    rows = np.flatnonzero(keys < ordered[n_first])
+    rows = rows[np.argsort(keys[rows])]
+    first = Counted(hashes[rows], np.ones(n_first, dtype=np.int64))
+    nothing = Counted(hashes[:0].copy(), np.empty(0, dtype=np.int64))
+    return Sketched(Sketch(len(hashes), capacity, first, nothing, 1, share), rows)
+
+
+def _n_within(ordered: Hashes, share: float) -> int:
+    """How many of the ordered keys (n,) are among the first share of all possible ones."""
+    if share >= 1:
+        return len(ordered)
+    return int(np.searchsorted(ordered, np.uint64(share * 2.0**64)))
 
 
 def _matches(hashes: Hashes, wanted: Hashes) -> Iterator[tuple[Indices, Indices]]:
@@ -232,8 +277,7 @@ class _Runs(NamedTuple):
     starts: Indices
 
 
-def _runs(hashes: Hashes) -> _Runs:
-    keys = _keys(hashes, 0)
+def _runs(keys: Hashes) -> _Runs:
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     new = np.ones(len(order), dtype=bool)
@@ -253,7 +297,7 @@ def _together(parts: list[Counted]) -> _Joined:
     counts = np.concatenate([part.counts for part in parts])
     if not len(hashes):
         return _Joined(Counted(hashes, counts), np.empty(0, dtype=np.intp))
-    order, starts = _runs(hashes)
+    order, starts = _runs(_keys(hashes, 0))
     totals = np.add.reduceat(counts[order], starts)
     places = order[starts]
     return _Joined(Counted(hashes[places], totals), places)

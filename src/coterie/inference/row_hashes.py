@@ -13,7 +13,7 @@ from coterie.frames.table_columns import FrameColumn, as_categories, column_name
 
 Hashes = NDArray[np.uint64]
 
-CHUNK = 8_192
+CHUNK = 4_096
 # Odd constants with bits all over (the golden ratio; the finaliser of MurmurHash3, Appleby 2011).
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST = np.uint64(0xFF51AFD7ED558CCD)
@@ -25,21 +25,32 @@ def row_hashes(table: Any) -> Hashes:
     """A hash of the values of each row of an array (n, d) or a data frame, whatever types: (n,)."""
     if column_names(table) is not None:
         return _frame_hashes(table)
-    hashes = np.empty(len(table), dtype=np.uint64)
+    hashes = np.zeros(len(table), dtype=np.uint64)
+    spare = np.empty(CHUNK, dtype=np.uint64)
     for start in range(0, len(table), CHUNK):
-        words = _words(table[start : start + CHUNK])
-        own = np.zeros(len(words), dtype=np.uint64)
-        for column in range(words.shape[1]):
-            own = mixed(own ^ (words[:, column] + _salt(column)))
-        hashes[start : start + CHUNK] = own
+        own = hashes[start : start + CHUNK]
+        for column, words in enumerate(_words(table[start : start + CHUNK].T)):
+            words += _salt(column)
+            own ^= words
+            _mix(own, spare[: len(own)])
     return hashes
 
 
 def mixed(words: Hashes) -> Hashes:
     """Every bit of the words (n,) depends on every other."""
-    words = (words ^ (words >> HALF)) * FIRST
-    words = (words ^ (words >> HALF)) * SECOND
-    return words ^ (words >> HALF)
+    words = words.copy()
+    _mix(words, np.empty_like(words))
+    return words
+
+
+def _mix(words: Hashes, spare: Hashes) -> None:
+    """The same in place; spare (n,) is overwritten."""
+    for factor in (FIRST, SECOND):
+        np.right_shift(words, HALF, out=spare)
+        words ^= spare
+        words *= factor
+    np.right_shift(words, HALF, out=spare)
+    words ^= spare
 
 
 def _frame_hashes(frame: Any) -> Hashes:
@@ -69,7 +80,7 @@ def _digest(text: str) -> np.uint64:
 def _words(numbers: NDArray) -> Hashes:
     """The bits of numbers as float64; equal numbers have equal bits, and so have all NaN."""
     # Adding zero turns minus zero into zero, which is equal to it.
-    numbers = np.ascontiguousarray(numbers, dtype=np.float64) + 0.0
+    numbers = np.add(numbers, 0.0, dtype=np.float64, order="C")
     gaps = np.isnan(numbers)
     if gaps.any():
         numbers[gaps] = np.nan

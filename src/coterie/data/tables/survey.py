@@ -1,7 +1,9 @@
 """One pass over a file: its columns as numbers, and a sample of the rows of a long file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +41,11 @@ def read_table(
     max_rows: int | None = None,
     seed: int = 0,
     progress: Progress = lambda share: None,
+    sampling: "Sampling | None" = None,
 ) -> Table:
-    """Read the columns as numbers, and all rows or a uniform sample of max_rows of them.
+    """Read the columns as numbers, and all rows or a sample of max_rows of them.
+
+    sampling: how rows are drawn; by default uniformly, by their position and the seed.
 
     What becomes of a column is decided as for data frames, see `frames/table_encoding.py`: booleans
     are one and zero, missing values are filled with the median of the rows in memory, identifiers
@@ -53,15 +58,44 @@ def read_table(
     while True:
         columns = columns_of(source, chosen.tried, encode=encode, as_text=text)
         capacity = max_rows or max(1, min(MAX_ROWS, MAX_CELLS // len(columns)))
-        reservoir = Reservoir(capacity, len(columns), np.random.default_rng(seed))
+        if sampling is None:
+            sample: Sample = Reservoir(capacity, len(columns), np.random.default_rng(seed))
+        else:
+            again = partial(_read_again, source, chosen, encode, frozenset(text))
+            sample = sampling(capacity, len(columns), again)
         for frame, _, share in source.batches():
-            start = reservoir.seen
-            reservoir.add(read_batch(columns, frame, start))
+            sample.add(read_batch(columns, frame, sample.seen))
             progress(share)
         # Columns that began as numbers and turned out to be text: read once more, as text.
         if not (late := {column.name for column in columns if column.became_text}):
-            return _settled(source, chosen, columns, reservoir)
+            return _settled(source, chosen, columns, sample)
         text |= late
+
+
+def _read_again(
+    source: Source, chosen: Chosen, encode: frozenset[str], text: frozenset[str]
+) -> Iterator[NDArray[np.float64]]:
+    """The numbers (m, D) of each batch, as in the first pass."""
+    columns, start = columns_of(source, chosen.tried, encode=encode, as_text=set(text)), 0
+    for frame, _, _ in source.batches():
+        yield read_batch(columns, frame, start)
+        start += len(frame)
+
+
+class Sample(Protocol):
+    """Rows that are drawn from a stream; seen: how many have come by."""
+
+    seen: int
+
+    def add(self, batch: NDArray[np.float64], /) -> None:
+        """Process the next rows (m, width)."""
+
+    def drawn(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The sampled rows (m,), in their order, and their values (m, width)."""
+
+
+# Makes a sample of at most so many rows of a width, given how to read all batches once more.
+Sampling = Callable[[int, int, Callable[[], Iterator[NDArray[np.float64]]]], Sample]
 
 
 class Reservoir:
@@ -132,9 +166,9 @@ def _in_order(source: Source, reasons: dict[str, str], found: list[LeftOut]) -> 
     return tuple(LeftOut(name, everything[name]) for name in source.columns if name in everything)
 
 
-def _settled(source: Source, chosen: Chosen, columns: list[Column], reservoir: Reservoir) -> Table:
+def _settled(source: Source, chosen: Chosen, columns: list[Column], sample: Sample) -> Table:
     """The table after the pass: unusable columns dropped, missing values filled."""
-    rows, values = reservoir.drawn()
+    rows, values = sample.drawn()
     unusable = _unusable(columns, values)
     for left in unusable:
         if chosen.insisted or left.name in chosen.categorical:
@@ -155,7 +189,7 @@ def _settled(source: Source, chosen: Chosen, columns: list[Column], reservoir: R
     values = _encoded(values, places, used, encoding)
     encoding = replace(encoding, left_out=left_out)
     table = Table(
-        encoding.names, values, reservoir.seen, rows, encoding, left_out=left_out, filled=filled
+        encoding.names, values, sample.seen, rows, encoding, left_out=left_out, filled=filled
     )
     notes = (*getattr(source, "remarks", ()), *form_notes(used), *_notes(table, used, unused))
     return replace(table, notes=notes)
