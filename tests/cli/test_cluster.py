@@ -1,6 +1,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -294,6 +295,16 @@ def test_every_help_has_an_example(run, command):
     result = run(*command, "--help")
     assert result.exit_code == 0
     assert f"Example: coterie {' '.join(command)}" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("command", ["cluster", "predict", "compare", "train", "serve"])
+def test_help_leaves_room_for_its_words_in_a_narrow_terminal(command):
+    terminal = {"COLUMNS": "80", "TERMINAL_WIDTH": "80"}
+    help_text = CliRunner().invoke(app, [command, "--help"], env=terminal).stdout
+    options = [line for line in help_text.split("\n") if "  --" in line[:6] or "│ --" in line[:6]]
+    assert len(options) > 3
+    begins = [re.search(r"  [A-Z][a-z]", line) for line in options]
+    assert max(match.start() for match in begins if match) < 45
 
 
 def test_the_version_is_said(run):

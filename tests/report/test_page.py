@@ -82,7 +82,7 @@ def test_warnings_stand_at_the_top(content):
     page = render(replace(content, origin=origin))
     assert page.index("data unlike the training") < page.index("<h2>Map")
     assert "a sample of 300 of 1,000,000 rows" in page
-    assert "Warnings" not in render(content)
+    assert "<aside" not in render(content)
 
 
 def test_a_page_with_noise_is_sound(noisy):

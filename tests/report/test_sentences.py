@@ -30,8 +30,8 @@ def test_of_a_category_one_level_is_told_by_its_shares():
     gold = labels * (np.arange(200) % 10 < 8)
     points = 0.48 * np.column_stack([gold == 1, gold == 0]) + 0.0
     first, second = told(points, labels, ["plan=gold", "plan=basic"])
-    assert second == "more often plan = gold (80% against 0%)"
-    assert first == "less often plan = gold (0% against 80%)"
+    assert second == "plan = gold in 80% of rows (0% elsewhere)"
+    assert first == "plan = gold in 0% of rows (80% elsewhere)"
 
 
 def test_a_cluster_between_two_others_is_around_its_median():

@@ -19,7 +19,7 @@ app = typer.Typer(
     cls=OneLineGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: coterie cluster table.csv --report report.html",
 )

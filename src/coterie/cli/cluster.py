@@ -11,6 +11,7 @@ import typer
 from coterie.cli.cluster_images import cluster_images
 from coterie.cli.on_engine import Settings, cluster_on_engine, refuse_for_engine
 from coterie.cli.options import (
+    WRITING,
     Array,
     AsJson,
     Categorical,
@@ -85,22 +86,31 @@ def cluster(
             metavar="FILE",
             help="Write the rows with their cluster and confidence, in the format of the extension;"
             " - is standard output, in the input format.",
+            rich_help_panel=WRITING,
         ),
     ] = None,
     labels_only: LabelsOnly = False,
     keep_formulas: KeepFormulas = False,
     report: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a self-contained HTML report."),
+        typer.Option(
+            metavar="FILE", help="Write a self-contained HTML report.", rich_help_panel=WRITING
+        ),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Plot the steps in which the clusters were found."),
+        typer.Option(
+            metavar="FILE",
+            help="Plot the steps in which the clusters were found.",
+            rich_help_panel=WRITING,
+        ),
     ] = None,
     save: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write the fitted model, for coterie predict on later files."
+            metavar="FILE",
+            help="Write the fitted model, for coterie predict on later files.",
+            rich_help_panel=WRITING,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -109,9 +119,11 @@ def cluster(
     ending: Annotated[
         Ending,
         typer.Option(
-            help="How clusters are finished: as found by the network, chosen by a judge,"
-            " re-estimated by EM, or consolidated by their likelihood; auto: the best that the"
-            " weights support, with a mixture of Gaussians where one describes the table."
+            metavar="NAME",
+            help="How clusters are finished. network: as the network found them; judge: the best"
+            " of several methods; em: re-estimated by EM; consolidate: by their likelihood; auto:"
+            " the best of these that the weights support, and a mixture of Gaussians where one"
+            " describes the table.",
         ),
     ] = Ending.auto,
     no_consolidate: Annotated[bool, typer.Option("--no-consolidate", hidden=True)] = False,

@@ -18,6 +18,13 @@ def shipped_weights(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+# Panels of a command's help, each with widths of its own.
+COLUMNS = "Columns"
+READING = "Reading the file"
+WRITING = "Output"
+MACHINES = "Many machines"
+
+
 class Ending(StrEnum):
     """The endings of `coterie.inference.endings`, listed here so that the help loads nothing."""
 
@@ -54,7 +61,9 @@ Files = Annotated[
 LabelsOnly = Annotated[
     bool,
     typer.Option(
-        "--labels-only", help="Write only the columns of --id, the clusters and the confidence."
+        "--labels-only",
+        help="Write only the columns of --id, the clusters and the confidence.",
+        rich_help_panel=WRITING,
     ),
 ]
 KeepFormulas = Annotated[
@@ -63,6 +72,7 @@ KeepFormulas = Annotated[
         "--keep-formulas",
         help="Write text that begins with = + - @ as it is. Default: after an apostrophe, so that"
         " a spreadsheet does not run it.",
+        rich_help_panel=WRITING,
     ),
 ]
 Columns = Annotated[
@@ -71,11 +81,17 @@ Columns = Annotated[
         metavar="NAMES",
         help="Columns to cluster by, separated by commas. Default: all that say something.",
         show_default=False,
+        rich_help_panel=COLUMNS,
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="Columns to drop, separated by commas.", show_default=False),
+    typer.Option(
+        metavar="NAMES",
+        help="Columns to drop, separated by commas.",
+        show_default=False,
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Categorical = Annotated[
     list[str] | None,
@@ -83,6 +99,7 @@ Categorical = Annotated[
         metavar="NAMES",
         help="Columns of categories that look like numbers, separated by commas.",
         show_default=False,
+        rich_help_panel=COLUMNS,
     ),
 ]
 Id = Annotated[
@@ -92,6 +109,7 @@ Id = Annotated[
         metavar="NAMES",
         help="Columns that identify the rows: shown in the report, not clustered.",
         show_default=False,
+        rich_help_panel=COLUMNS,
     ),
 ]
 Separator = Annotated[
@@ -101,6 +119,7 @@ Separator = Annotated[
         metavar="CHAR",
         help="The column separator of a text file. Default: found in the file.",
         show_default=False,
+        rich_help_panel=READING,
     ),
 ]
 DecimalSign = Annotated[
@@ -110,6 +129,7 @@ DecimalSign = Annotated[
         metavar="CHAR",
         help="The decimal sign of a text file, . or , as in 1,5. Default: found in the file.",
         show_default=False,
+        rich_help_panel=READING,
     ),
 ]
 Header = Annotated[
@@ -118,6 +138,7 @@ Header = Annotated[
         "--header/--no-header",
         help="Whether the first row of a text file names the columns. Default: found in the file.",
         show_default=False,
+        rich_help_panel=READING,
     ),
 ]
 Encoding = Annotated[
@@ -126,6 +147,7 @@ Encoding = Annotated[
         metavar="NAME",
         help="The encoding of a text file, as in latin-1 or utf-16. Default: found in the file.",
         show_default=False,
+        rich_help_panel=READING,
     ),
 ]
 Array = Annotated[
@@ -134,6 +156,7 @@ Array = Annotated[
         metavar="NAME",
         help="The array of an NPZ file, or the sheet of an Excel file, to cluster.",
         show_default=False,
+        rich_help_panel=READING,
     ),
 ]
 NClusters = Annotated[
@@ -158,8 +181,10 @@ Sample = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Maximum number of rows in memory; of longer files, a random sample is read.",
-        show_default="100000",
+        help="Maximum number of rows in memory; of longer files, a random sample is read."
+        " Default: 100,000.",
+        show_default=False,
+        rich_help_panel=READING,
     ),
 ]
 Seed = Annotated[
@@ -182,6 +207,7 @@ EngineOption = Annotated[
         help="Cluster many Parquet files, as in 'folder/*.parquet', on a cluster of machines;"
         " --out is then a folder.",
         show_default=False,
+        rich_help_panel=MACHINES,
     ),
 ]
 Scheduler = Annotated[
@@ -191,9 +217,12 @@ Scheduler = Annotated[
         help="The scheduler of the cluster, as in tcp://host:8786. Default: all cores of this"
         " machine.",
         show_default=False,
+        rich_help_panel=MACHINES,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=WRITING)
+]
 
 
 def parse_n_clusters(text: str | None) -> int | tuple[int, int] | None:

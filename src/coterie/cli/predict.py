@@ -9,7 +9,16 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from coterie.cli.options import Array, AsJson, DecimalSign, Encoding, File, Header, Separator
+from coterie.cli.options import (
+    WRITING,
+    Array,
+    AsJson,
+    DecimalSign,
+    Encoding,
+    File,
+    Header,
+    Separator,
+)
 from coterie.cli.outputs import STANDARD_OUTPUT, Targets, label, refuse_targets
 from coterie.cli.printable import printable
 from coterie.cli.progress import stages
@@ -42,6 +51,7 @@ def predict(
             metavar="FILE",
             help="Write the rows with their cluster and confidence, in the format of the extension;"
             " - is standard output, in the input format.",
+            rich_help_panel=WRITING,
         ),
     ] = None,
     as_json: AsJson = False,

@@ -94,7 +94,7 @@ def _notes(content: Content) -> Html | None:
         return None
     return element(
         "aside",
-        element("h2", "Warnings"),
+        element("h2", "Notes"),
         element("ul", *(element("li", note) for note in notes)),
     )
 

@@ -35,8 +35,7 @@ def trait(each: Difference, name: str, numeral: Numeral) -> str:
     """One difference: higher alcohol (13.7 against 12.3)."""
     called = shortened(spoken(name, numeral))
     if numeral.share:
-        often = "more" if each.inside > each.elsewhere else "less"
-        return f"{often} often {called} ({percent(each.inside)} against {percent(each.elsewhere)})"
+        return f"{called} in {percent(each.inside)} of rows ({percent(each.elsewhere)} elsewhere)"
     inside, elsewhere = numeral.pair(each.inside, each.elsewhere)
     if each.shift < APART or inside == elsewhere:
         return f"{called} around {inside}"
