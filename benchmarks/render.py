@@ -12,7 +12,7 @@ from pages.before_after import before_after
 from pages.doubts import doubts
 from pages.honesty import honesty
 from pages.images import image_classes_seen, image_sets, image_studies
-from pages.mixtures import ours, peers, printed
+from pages.mixtures import everybody, ours, peers, printed
 from pages.omniglot import omniglot
 from pages.reliability import reliability
 from pages.sets import calibration, families, prior, tables
@@ -47,6 +47,7 @@ MARKED = re.compile(r"(<!-- results (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TABLES: dict[str, Callable[..., str]] = {
     "peers": peers,
     "ours": ours,
+    "everybody": everybody,
     "printed": printed,
     "studies": studies,
     "tables": tables,

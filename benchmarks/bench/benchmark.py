@@ -29,17 +29,19 @@ def run_benchmark(
     printed: tuple[Printed, ...] = (),
     run: Runner | None = None,
     told: Sequence[ToldK] = (),
+    rivals: Sequence[Method] | None = None,
 ) -> Report:
     """Race our methods on n_sets sets of each setting, and the peers on the first n_peer_sets.
 
-    progress(label, done, total) is called after each set.
+    rivals: other methods than the peers that choose k; progress(label, done, total) is called
+    after each set.
     """
     stopwatch, date = Stopwatch(), datetime.now(UTC).isoformat(timespec="seconds")
     races = tuple(
         hold_race(
             setting,
             methods,
-            peers(setting.k_limit),
+            peers(setting.k_limit) if rivals is None else rivals,
             n_sets=n_sets,
             n_peer_sets=n_peer_sets,
             seed=seed,

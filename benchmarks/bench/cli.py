@@ -72,6 +72,9 @@ def mog(
 @app.command(epilog="Example: python benchmarks ncp --sets 10")
 def ncp(
     sets: Sets = 100,
+    variant_sets: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Number of these sets for variants of NCP.")
+    ] = 14,
     seed: Seed = 0,
     weights: Annotated[
         str, typer.Option(metavar="NAME", help="A shipped model of NCP or a weights file.")
@@ -90,7 +93,14 @@ def ncp(
     stored = out / "ncp.jsonl"
     _measure(
         lambda progress: run_ncp(
-            sets, seed, progress, weights=name, device=device, ledger=stored, resume=resume
+            sets,
+            variant_sets,
+            seed,
+            progress,
+            weights=name,
+            device=device,
+            ledger=stored,
+            resume=resume,
         ),
         out,
         kept=stored,

@@ -50,6 +50,7 @@ class NCPReport(Report):
 
 def run_ncp(
     n_sets: int = 100,
+    n_variant_sets: int = 14,
     seed: int = 0,
     progress: Progress | None = None,
     *,
@@ -62,6 +63,7 @@ def run_ncp(
 ) -> NCPReport:
     """DAC, and NCP with several numbers of samples, on the same sets, one set a call.
 
+    Variants of NCP's seats are compared with these on the first n_variant_sets sets;
     ledger: the file in which runs are stored one by one; with resume, those in it count.
     """
     options = {"random_state": 0, "device": device}
@@ -82,14 +84,22 @@ def run_ncp(
     report = run_benchmark(
         "ncp",
         settings,
-        (*dac, *(_seated(weights, number, device) for number in samples), *variants),
-        command=command("ncp", sets=n_sets, seed=seed, weights=weights, device=device),
+        (*dac, *(_seated(weights, number, device) for number in samples)),
+        command=command(
+            "ncp",
+            sets=n_sets,
+            variant_sets=n_variant_sets,
+            seed=seed,
+            weights=weights,
+            device=device,
+        ),
         n_sets=n_sets,
-        n_peer_sets=0,
+        n_peer_sets=n_variant_sets,
         seed=seed,
         progress=progress,
         printed=(DAC_TABLE_5,),
         run=stored,
+        rivals=variants,
     )
     parts = {field.name: getattr(report, field.name) for field in fields(report)}
     if stored is not None:

@@ -11,10 +11,12 @@ from bench.sets import LabelledSet
 from coterie import metrics
 from coterie.comparison.methods import Answer
 
-# By name: ari, nmi, acc, k_mae, k_found; where the set has an oracle also ll, ll_minus_oracle, and
-# where the network claims a likelihood, network_ll_minus_oracle; without an oracle network_ll or,
-# of images, ll_per_pixel.
+# By name: ari, nmi, acc, k_mae, k_found; where the set is a known mixture of Gaussians also ll,
+# ll_minus_oracle, and where the network claims a likelihood, network_ll_minus_oracle; of other sets
+# only what the network claims: network_ll, network_ll_minus_oracle where there is an oracle, or, of
+# images, ll_per_pixel.
 Scores = dict[str, float]
+OF_NETWORKS = ("network_ll", "network_ll_minus_oracle")
 
 
 class Run(NamedTuple):
@@ -49,17 +51,15 @@ def score(given: LabelledSet, answer: Answer) -> Scores:
     """
     scored = given.labels >= 0
     scores = _partition_scores(given.labels[scored], answer.labels[scored])
-    if given.oracle is None:
-        if answer.network_log_likelihood is not None:
-            pixels = given.points.shape[1] if given.of_pixels else 1
-            name = "ll_per_pixel" if given.of_pixels else "network_ll"
-            scores[name] = answer.network_log_likelihood / pixels
-        return scores
-    ceiling = given.oracle.log_likelihood
-    scores["ll"] = metrics.gaussian_log_likelihood(given.points, answer.labels)
-    scores["ll_minus_oracle"] = scores["ll"] - ceiling
-    if answer.network_log_likelihood is not None:
-        scores["network_ll_minus_oracle"] = answer.network_log_likelihood - ceiling
+    own, oracle = answer.network_log_likelihood, given.oracle
+    if oracle is not None and given.gaussian:
+        scores["ll"] = metrics.gaussian_log_likelihood(given.points, answer.labels)
+        scores["ll_minus_oracle"] = scores["ll"] - oracle.log_likelihood
+    elif own is not None:
+        pixels = given.points.shape[1] if given.of_pixels else 1
+        scores["ll_per_pixel" if given.of_pixels else "network_ll"] = own / pixels
+    if oracle is not None and own is not None:
+        scores["network_ll_minus_oracle"] = own - oracle.log_likelihood
     return scores
 
 
@@ -67,13 +67,19 @@ def oracle_summary(sets: Sequence[LabelledSet]) -> Summary | None:
     """The oracle's row: its ll is of the true parameters; None where the sets have no oracle."""
     scores = [
         _partition_scores(given.labels, given.oracle.labels)
-        | {"ll": given.oracle.log_likelihood, "ll_minus_oracle": 0.0}
+        | _true_likelihood(given.oracle.log_likelihood, gaussian=given.gaussian)
         for given in sets
         if given.oracle is not None
     ]
     if not scores:
         return None
     return _summary("oracle", "true parameters, argmax of the posterior", scores)
+
+
+def _true_likelihood(value: float, *, gaussian: bool) -> Scores:
+    """The oracle's likelihood below those of the methods."""
+    name, apart = ("ll", "ll_minus_oracle") if gaussian else OF_NETWORKS
+    return {name: value, apart: 0.0}
 
 
 def summarise(name: str, details: str, runs: Sequence[Run]) -> Summary:

@@ -29,13 +29,15 @@ class LabelledSet:
     """One set without padding: points (n, D), labels (n,), the oracle if there is a density.
 
     A label of -1 is noise: the point is part of the set, but its label is not scored. of_pixels:
-    whether points are images, whose likelihood is that of a pixel.
+    whether points are images, whose likelihood is that of a pixel; gaussian: whether clusters are
+    Gaussians, so that labels alone have a likelihood.
     """
 
     points: NDArray[np.float32]
     labels: NDArray[np.intp]
     oracle: Oracle | None
     of_pixels: bool = False
+    gaussian: bool = True
 
     @property
     def n_clusters(self) -> int:

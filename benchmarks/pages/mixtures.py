@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians: everybody, ours on all sets, and ours below a paper's tables."""
+"""Sets drawn from priors: everybody, ours on all sets, and ours below a paper's tables."""
 
 from typing import Any
 
@@ -40,11 +40,20 @@ def peers(benchmark: str) -> str:
 def ours(benchmark: str) -> str:
     """Our models on all sets of a benchmark, with the oracle; BENCHMARK/MODEL: one of them."""
     benchmark, _, model = benchmark.partition("/")
-    data = results(benchmark)
+    return compared(results(benchmark), "ours", model)
+
+
+def everybody(benchmark: str) -> str:
+    """All methods on the first sets of a benchmark, with the oracle."""
+    return compared(results(benchmark), "everybody")
+
+
+def compared(data: dict[str, Any], part: str, model: str = "") -> str:
+    """The methods that were compared on the same sets, or one model of them."""
     methods = [
         (setting["title"], method)
         for setting in data["settings"]
-        for method in standing(setting["ours"])
+        for method in standing(setting[part])
         if not model or method["name"].split(",")[0] in (model, "oracle")
     ]
     columns = [
@@ -60,13 +69,13 @@ def ours(benchmark: str) -> str:
         cells = [title, method["name"]]
         cells += [cell(method, metric) for metric, _ in columns]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + f"\n\n{where(data, data['settings'][0]['ours']['n_sets'])}\n"
+    return "\n".join(lines) + f"\n\n{where(data, data['settings'][0][part]['n_sets'])}\n"
 
 
 def printed(benchmark: str) -> str:
-    """The tables of a paper, ours below each setting."""
-    data = results(benchmark)
-    parts = []
+    """The tables of a paper, ours below each setting; ONE+OTHER: of two runs on the same sets."""
+    runs = [results(name) for name in benchmark.split("+")]
+    data, parts = on_same_sets(runs), []
     for table in data["printed"]:
         columns = [name for name in table["rows"][0] if name not in (SETTING, "method")]
         lines = [f"| setting | | {' | '.join(columns)} |", "|---|---|" + "---|" * len(columns)]
@@ -75,8 +84,22 @@ def printed(benchmark: str) -> str:
                 lines.append(f"| {setting['title']} | {name} | {' | '.join(cells)} |")
         source = table["source"].removeprefix("paper: ")
         parts.append(f"**{source}**: {table['note']}.\n\n" + "\n".join(lines))
-    n_sets = data["settings"][0]["ours"]["n_sets"]
-    return "\n\n".join(parts) + f"\n\n{where(data, n_sets)}\n"
+    lines = [where(run, run["settings"][0]["ours"]["n_sets"]) for run in runs]
+    return "\n\n".join([*parts, *lines]) + "\n"
+
+
+def on_same_sets(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The first run, with the methods of the others among its own."""
+    first, *others = runs
+    for other in others:
+        for setting, same in zip(first["settings"], other["settings"], strict=True):
+            oracle, again = (
+                each["ours"]["oracle"]["metrics"]["ll"]["mean"] for each in (setting, same)
+            )
+            if (setting["title"], oracle) != (same["title"], again):
+                raise ValueError(f"{other['command']} has other sets than {first['command']}")
+            setting["ours"]["methods"] += same["ours"]["methods"]
+    return first
 
 
 def beside(
@@ -91,7 +114,16 @@ def beside(
     rows = [(f"paper: {row['method']}", [row[name] or "" for name in columns]) for row in theirs]
     for method in standing(setting["ours"]):
         rows.append((f"ours: {method['name']}", [like_printed(method, name) for name in columns]))
+    for method in told_k(setting):
+        name = f"{method['name']}, {method['n_sets']} sets"
+        rows.append((f"here: {name}", [like_printed(method, column) for column in columns]))
     return rows
+
+
+def told_k(setting: dict[str, Any]) -> list[dict[str, Any]]:
+    """The methods that were given the true number of clusters, as some in the papers are."""
+    methods = (setting.get("everybody") or {"methods": []})["methods"]
+    return [method for method in methods if method["details"].startswith("told the true k")]
 
 
 def like_printed(method: dict[str, Any], column: str) -> str:

@@ -26,17 +26,26 @@ def small_ncp(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def report(small_ncp):
-    return run_ncp(2, weights=small_ncp, samples=(1, 3), settings=SMALL)
+    return run_ncp(2, 1, weights=small_ncp, samples=(1, 3), settings=SMALL)
 
 
 def test_dac_and_ncp_run_on_the_same_sets(report, small_ncp):
     (setting,) = report.to_json()["settings"]
     names = [method["name"] for method in setting["ours"]["methods"]]
-    own = ("S = 1", "S = 3", "S = 10, seated again", "S = 10, U not scaled")
-    drawn = [f"{small_ncp}, {each}" for each in own]
+    drawn = [f"{small_ncp}, {each}" for each in ("S = 1", "S = 3")]
     assert names == [REFERENCE, f"{REFERENCE}, as the network says", *drawn]
     assert all(method["n_sets"] == 2 for method in setting["ours"]["methods"])
-    assert setting["everybody"] is None
+
+
+def test_variants_race_against_all_of_them_on_the_first_sets(report, small_ncp):
+    (setting,) = report.to_json()["settings"]
+    ours, everybody = (
+        [method["name"] for method in setting[standing]["methods"]]
+        for standing in ("ours", "everybody")
+    )
+    variants = [f"{small_ncp}, S = 10, {each}" for each in ("seated again", "U not scaled")]
+    assert everybody == [*ours, *variants]
+    assert all(method["n_sets"] == 1 for method in setting["everybody"]["methods"])
 
 
 def test_times_are_told_beside_those_of_dac(report):
@@ -47,21 +56,23 @@ def test_times_are_told_beside_those_of_dac(report):
 
 
 def test_the_paper_s_table_is_printed_beside_ours(report):
-    own, times, paper = report.tables()
+    own, times, everybody, paper = report.tables()
     assert "our systems on 2 sets" in own.title
-    assert len(times.rows) == 6
+    assert len(times.rows) == 4
+    assert "everybody on the same 1 sets" in everybody.title
     assert "DAC Table 5" in paper.title
     assert ["NCP (S = 50)", "", "0.9098", "0.6444", "6.7936"] in paper.rows
-    assert report.to_json()["command"].startswith("python benchmarks ncp --sets 2 --seed 0")
+    assert report.to_json()["command"].startswith("python benchmarks ncp --sets 2 --variant-sets 1")
 
 
 def test_a_resumed_benchmark_counts_the_runs_it_has(small_ncp, tmp_path):
     def resumed(n_sets):
         options = {"samples": (1,), "settings": SMALL, "ledger": tmp_path / "ncp.jsonl"}
-        return run_ncp(n_sets, weights=small_ncp, resume=True, **options)
+        return run_ncp(n_sets, 1, weights=small_ncp, resume=True, **options)
 
     (more,), (fewer,) = resumed(2).races, resumed(1).races
-    assert len((tmp_path / "ncp.jsonl").read_text().splitlines()) == 2 * len(more.ours.methods)
+    n_runs = len(more.ours.methods) + len(more.everybody.methods)
+    assert len((tmp_path / "ncp.jsonl").read_text().splitlines()) == n_runs
     assert [method.n_sets for method in fewer.ours.methods] == [1] * len(more.ours.methods)
 
 

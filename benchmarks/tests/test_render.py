@@ -155,6 +155,43 @@ def test_ours_stands_below_what_a_paper_prints(rendered, tmp_path):
     assert "(1000, 4)" not in second
 
 
+def of_set(ll, *names):
+    """A setting with an oracle of some likelihood."""
+    none = {"standard_error": None}
+    methods = [
+        {
+            "name": name,
+            "details": name,
+            "n_sets": 9,
+            "metrics": {"ari": {"mean": 0.5, **none}},
+            "seconds_median": 0.25,
+        }
+        for name in names
+    ]
+    oracle = {**methods[0], "name": "oracle", "metrics": {"ll": {"mean": ll, **none}}}
+    return {"n_sets": 9, "oracle": oracle, "methods": methods}
+
+
+def test_two_runs_on_the_same_sets_share_a_table(rendered):
+    row = {"(n_max, k_max)": "(1000, 4)", "method": "DAC", "ARI": "0.97"}
+    table = {"source": "paper: Table 1", "note": "5 runs", "rows": [row]}
+    machine = {"cpu": "CPU", "cores": 2, "others_cpu_share": None}
+    for name, ll in (("one", -1.0), ("other", -1.0), ("apart", -2.0)):
+        setting = {"title": "(1000, 4)", "ours": of_set(ll, f"model of {name}")}
+        setting["everybody"] = of_set(ll, f"model of {name}", "told the true k")
+        keep(name, printed=[table], settings=[setting], machine=machine)
+    page = rendered("<!-- results printed:one+other -->\n<!-- end -->")
+    assert "| (1000, 4) | ours: model of one | 0.500 |" in page
+    assert "| (1000, 4) | ours: model of other | 0.500 |" in page
+    assert "| (1000, 4) | here: told the true k, 9 sets | 0.500 |" in page
+    assert page.count("9 sets a setting") == 2
+    assert "| (1000, 4) | told the true k |" in rendered(
+        "<!-- results everybody:one -->\n<!-- end -->"
+    )
+    with pytest.raises(ValueError, match="has other sets than"):
+        rendered("<!-- results printed:one+apart -->\n<!-- end -->")
+
+
 def keep(name, **data):
     """Write results of one name beside the others."""
     machine = {"cpu": "CPU", "cores": 2}

@@ -44,30 +44,36 @@ def test_sets_are_those_of_the_prior_without_padding():
         assert each.labels.min() >= 0
 
 
-def test_nobody_knows_the_oracle():
-    assert all(each.oracle is None for each in draw_sets(SMALL[0], 3, seed=0))
+def test_the_oracle_knows_the_arcs_and_not_the_labels():
+    for each in draw_sets(SMALL[0], 3, seed=0):
+        assert np.isfinite(each.oracle.log_likelihood)
+        assert not each.gaussian
 
 
-def test_json_says_what_was_run_and_has_no_likelihood(report):
+def test_json_says_what_was_run_and_only_the_oracle_has_a_likelihood(report):
     data = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert data == report.to_json()
     assert (data["benchmark"], data["printed"]) == ("warped", [])
     assert [setting["prior"]["name"] for setting in data["settings"]] == ["WarpedGaussians"] * 2
     for setting in data["settings"]:
         assert (setting["ours"]["n_sets"], setting["everybody"]["n_sets"]) == (3, 2)
-        assert setting["ours"]["oracle"] is setting["everybody"]["oracle"] is None
+        for standing in ("ours", "everybody"):
+            metrics = setting[standing]["oracle"]["metrics"]
+            assert metrics["ari"]["mean"] > 0.8
+            assert metrics["network_ll_minus_oracle"]["mean"] == 0
         assert [method["name"] for method in setting["ours"]["methods"]] == [*SHIPPED]
         assert len(setting["everybody"]["methods"]) == len(SHIPPED) + 5
         for method in setting["everybody"]["methods"]:
             assert set(method["metrics"]) == {"ari", "nmi", "acc", "k_found", "k_mae"}
 
 
-def test_tables_have_no_column_for_a_likelihood(report):
+def test_tables_end_with_the_oracle(report):
     tables = report.tables()
     assert len(tables) == 2 * len(SMALL)
     for _, header, rows in tables:
-        assert header == ["method", "ARI", "NMI", "ACC", "k-MAE", "seconds: mean, median"]
+        assert header[1:6] == ["ARI", "NMI", "ACC", "k-MAE", "LL"]
         assert {len(row) for row in rows} == {len(header)}
+        assert [row[0] for row in rows if row[5]] == ["oracle"] == [rows[-1][0]]
 
 
 def test_spectral_clustering_is_told_the_number_of_clusters_of_each_set(report):
@@ -102,8 +108,12 @@ def test_a_network_with_flows_states_its_own_likelihood(flows):
     (setting,) = report.to_json()["settings"]
     methods = setting["ours"]["methods"]
     assert [method["name"] for method in methods] == [flows, f"{flows}, as the network says"]
+    oracle = setting["ours"]["oracle"]["metrics"]["network_ll"]["mean"]
     for method in methods:
-        assert np.isfinite(method["metrics"]["network_ll"]["mean"])
+        own, apart = (
+            method["metrics"][name]["mean"] for name in ("network_ll", "network_ll_minus_oracle")
+        )
+        assert own - oracle == pytest.approx(apart)
     (_, header, _) = report.tables()[0]
     assert "LL" in header
 

@@ -2,12 +2,34 @@
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.data.priors.mog import compose, of_cluster
+
+WINDING = 0.8 * math.pi  # r of eq. 16 is this times a draw of a mixture
+
+
+class Arcs(NamedTuple):
+    """The arcs of B sets: weight, then the middle and the standard deviation of the angle, the
+    half-axes, and how the ellipse is turned and shifted."""
+
+    log_weight: Tensor  # (B, K), -inf for the clusters a set does not have
+    middle: Tensor  # (B, K)
+    spread: Tensor  # (B, K)
+    half_axes: Tensor  # (B, K, 2), signed
+    turn: Tensor  # (B, K)
+    shift: Tensor  # (B, K, 2)
+
+
+class ArcDraw(NamedTuple):
+    """A batch together with the true arcs of each set, for the oracle."""
+
+    batch: SetBatch
+    arcs: Arcs
 
 
 @dataclass(frozen=True)
@@ -40,7 +62,11 @@ class WarpedGaussians:
 
     def sample(self, n_sets: int, generator: Generator) -> SetBatch:
         """A batch of labelled sets, on the generator's device."""
-        _, labels, mask = compose(
+        return self.draw(n_sets, generator).batch
+
+    def draw(self, n_sets: int, generator: Generator) -> ArcDraw:
+        """A batch of labelled sets and the arcs they were drawn from."""
+        log_weight, labels, mask = compose(
             n_sets, self.n_max, self.k_max, generator, concentration=self.concentration
         )
 
@@ -55,18 +81,22 @@ class WarpedGaussians:
         # The angle is a one-dimensional mixture with the parameters of eq. 13.
         middle, width = 3.0 * per_cluster(1), (math.log(0.25) + 0.1 * per_cluster(1)).exp()
         angle = of_cluster(middle, labels) + of_cluster(width, labels) * per_point()
-        r = 0.8 * math.pi * angle
+        r = WINDING * angle
         direction = torch.cat([r.cos(), r.sin()], -1)  # (B, N, 2)
 
-        half_axes = of_cluster(self.half_axis_scale * per_cluster(2), labels)  # a, b
-        normal = half_axes.flip(-1) * direction  # (b cos r, a sin r)
+        half_axes = self.half_axis_scale * per_cluster(2)
+        own_axes = of_cluster(half_axes, labels)  # a, b
+        normal = own_axes.flip(-1) * direction  # (b cos r, a sin r)
         normal = normal / normal.norm(dim=-1, keepdim=True).clamp_min(1e-6)
-        arc = half_axes * direction + self.thickness * per_point() * normal  # s, t
+        arc = own_axes * direction + self.thickness * per_point() * normal  # s, t
 
-        turn = torch.rand(n_sets, self.k_max, 1, generator=generator, device=generator.device)
-        turn = of_cluster(2 * math.pi * turn, labels)
-        s, t = arc[..., :1], arc[..., 1:]
-        turned = torch.cat([turn.cos() * s - turn.sin() * t, turn.sin() * s + turn.cos() * t], -1)
+        shape = (n_sets, self.k_max, 1)
+        turn = 2 * math.pi * torch.rand(shape, generator=generator, device=generator.device)
+        own_turn = of_cluster(turn, labels)
+        cos, sin, s, t = own_turn.cos(), own_turn.sin(), arc[..., :1], arc[..., 1:]
+        turned = torch.cat([cos * s - sin * t, sin * s + cos * t], -1)
         shift = min(self.k_max, 4) * per_cluster(2)
-        points = turned + of_cluster(shift, labels)
-        return SetBatch(torch.where(mask[..., None], points, 0.0), mask, labels)
+        points = torch.where(mask[..., None], turned + of_cluster(shift, labels), 0.0)
+        middle, spread = WINDING * middle[..., 0], WINDING * width[..., 0]
+        arcs = Arcs(log_weight, middle, spread, half_axes, turn[..., 0], shift)
+        return ArcDraw(SetBatch(points, mask, labels), arcs)
