@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from coterie.mixtures.covariances import Frame, common, log_evidence, with_reach
+from coterie.mixtures.covariances import Frame, common, common_covariance, log_evidence, with_reach
 from coterie.mixtures.gaussians import Array, Moments, expectation, log_joint, moments
 from coterie.mixtures.shared_fit import Cloud, SharedFit, entropy, mixture_of
 
@@ -105,7 +105,7 @@ def _settled(
         side = _cut_across(centred, fit.base.covariance, one_variance=one_variance).side
         parts = moments(rows, np.stack([side, ~side]).astype(np.float64), d)
         for _ in range(steps):
-            base = common(_together(others, parts), frame)
+            base = common_covariance(_together(others, parts), frame)
             halves = mixture_of(parts, base, fit.strength, frame)
             shares = expectation(log_joint(rows, halves)).responsibilities
             parts = moments(rows, shares, d)

@@ -15,10 +15,11 @@ Shapes: K components, D columns, as in `mixtures/gaussians.py`.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import multigammaln
+from scipy.special import gammaln
 
 from coterie.mixtures.gaussians import LOG_TWO_PI, Array, Moments
 
@@ -80,17 +81,18 @@ def common(parts: Moments, frame: Frame) -> Base:
     plus a BIC-style penalty for the diagonal.
     """
     d = parts.mean.shape[1]
-    dof = max(frame.n_points - len(parts.mass), 1.0)
-    floor = np.diag(frame.floor * dof)
-    pooled = (parts.scatter.sum(0) + floor) / dof
-    within = (parts.scatter / _volumes(parts, pooled)[:, None, None]).sum(0) + floor
-    diagonal = np.diag(np.diagonal(within)) / dof
-    strength = float(d)
-    covariance = (within + strength * diagonal) / (dof + strength)
+    within, dof = _within(parts, frame)
+    covariance = _shrunk(within, dof)
     each = np.array([dof])
     fits = _tied_evidence(within[None], each, covariance)
-    evidence = _wishart_evidence(within[None], each, diagonal, strength)
-    return Base(covariance, float(fits[0] - evidence[0]) + 0.5 * d * math.log(frame.n_points))
+    diagonal = np.diag(np.diagonal(within)) / dof
+    evidence = _wishart_evidence(within[None], each, diagonal, np.array([[float(d)]]))
+    return Base(covariance, float(fits[0] - evidence[0, 0]) + 0.5 * d * math.log(frame.n_points))
+
+
+def common_covariance(parts: Moments, frame: Frame) -> Array:
+    """The common covariance (D, D) alone, which is all that a step of EM needs."""
+    return _shrunk(*_within(parts, frame))
 
 
 def covariances(parts: Moments, base: Array, strength: float, floor: Array) -> Array:
@@ -112,25 +114,51 @@ def log_evidence(parts: Moments, base: Array, strength: float, frame: Frame) -> 
     The prior of the mean is normal around the centre, with covariance reach times the total. The
     mean is integrated out at the posterior mean of the covariance, the covariance exactly.
     """
+    return evidence_by_strength(parts, base, (strength,), frame)[0]
+
+
+def evidence_by_strength(
+    parts: Moments, base: Array, strengths: Sequence[float], frame: Frame
+) -> Array:
+    """The same for each of S strengths: (S, K)."""
     d = parts.mean.shape[1]
     mass = np.maximum(parts.mass, 1.0)
     dof = mass - 1
     volumes = _volumes(parts, base)
     scatter = parts.scatter / volumes[:, None, None]
-    if math.isinf(strength):
-        spread = _tied_evidence(scatter, dof, base)
-    else:
-        spread = _wishart_evidence(scatter, dof, base, strength)
+    finite = np.array([each for each in strengths if math.isfinite(each)])
+    spread = np.empty((len(strengths), len(mass)))
+    is_finite = np.isfinite(strengths)
+    if len(finite):
+        spread[is_finite] = _wishart_evidence(scatter, dof, base, finite[:, None])
+    if not is_finite.all():
+        spread[~is_finite] = _tied_evidence(scatter, dof, base)
     spread -= 0.5 * dof * d * np.log(volumes)  # the Jacobian
     spread -= 0.5 * np.log1p(0.5 * dof * d * VOLUME_SPREAD**2)
     spread -= 0.5 * np.square(np.log(volumes) / VOLUME_SPREAD)
-    own = covariances(parts, base, strength, frame.floor)
+    own = np.stack([covariances(parts, base, each, frame.floor) for each in strengths])
     factor = np.linalg.cholesky(frame.reach * frame.total + own / mass[:, None, None])
     z = np.linalg.solve(factor, (parts.mean - frame.centre)[..., None])[..., 0]
-    log_det = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(1)
-    place = -log_det - 0.5 * np.square(z).sum(1) - 0.5 * d * (LOG_TWO_PI + np.log(mass))
+    log_det = np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(-1)
+    place = -log_det - 0.5 * np.square(z).sum(-1) - 0.5 * d * (LOG_TWO_PI + np.log(mass))
     evidence: Array = spread + place
     return evidence
+
+
+def _within(parts: Moments, frame: Frame) -> tuple[Array, float]:
+    """The scatter (D, D) within K clusters, each in units of its volume, and its dof."""
+    dof = max(frame.n_points - len(parts.mass), 1.0)
+    floor = np.diag(frame.floor * dof)
+    pooled = (parts.scatter.sum(0) + floor) / dof
+    return (parts.scatter / _volumes(parts, pooled)[:, None, None]).sum(0) + floor, dof
+
+
+def _shrunk(within: Array, dof: float) -> Array:
+    """The covariance of a scatter (D, D), with D pseudo-points of its diagonal."""
+    strength = float(len(within))
+    diagonal = np.diag(np.diagonal(within)) / dof
+    covariance: Array = (within + strength * diagonal) / (dof + strength)
+    return covariance
 
 
 def _volumes(parts: Moments, base: Array) -> Array:
@@ -142,20 +170,19 @@ def _volumes(parts: Moments, base: Array) -> Array:
     return volumes
 
 
-def _wishart_evidence(scatter: Array, dof: Array, base: Array, strength: float) -> Array:
-    """Log-density of K scatters (K, D, D) with dof (K,) under an inverse-Wishart prior.
+def _wishart_evidence(scatter: Array, dof: Array, base: Array, strength: Array) -> Array:
+    """Log-density of K scatters (K, D, D) with dof (K,) under inverse-Wishart priors.
 
-    The mean of the prior is the base.
+    The mean of each prior is the base; strength (S, 1), one for each of them: (S, K).
     """
     d = scatter.shape[-1]
     before = strength + d + 1
-    log_before = _log_det(strength * base)
-    log_after = _log_det(strength * base + scatter)
+    prior = strength[..., None, None] * base  # (S, 1, D, D)
     evidence: Array = (
-        0.5 * before * log_before
-        - 0.5 * (before + dof) * log_after
-        + multigammaln(0.5 * (before + dof), d)
-        - multigammaln(0.5 * before, d)
+        0.5 * before * _log_det(prior)
+        - 0.5 * (before + dof) * _log_det(prior + scatter)
+        + _log_multigamma(0.5 * (before + dof), d)
+        - _log_multigamma(0.5 * before, d)
         - 0.5 * dof * d * math.log(math.pi)
     )
     return evidence
@@ -166,6 +193,15 @@ def _tied_evidence(scatter: Array, dof: Array, base: Array) -> Array:
     squares = np.einsum("kab,ab->k", scatter, np.linalg.inv(base))
     evidence: Array = -0.5 * (dof * (_log_det(base) + scatter.shape[-1] * LOG_TWO_PI) + squares)
     return evidence
+
+
+def _log_multigamma(a: Array, d: int) -> Array:
+    """log Gamma_d, without the term of pi that cancels in ratios: (...,) -> (...,).
+
+    As scipy's `multigammaln`, which checks its arguments for longer than it computes.
+    """
+    value: Array = gammaln(a[..., None] - 0.5 * np.arange(d)).sum(-1)
+    return value
 
 
 def _log_det(matrix: Array) -> Array:

@@ -20,9 +20,10 @@ from coterie.mixtures.covariances import (
     Base,
     Frame,
     common,
+    common_covariance,
     covariances,
+    evidence_by_strength,
     frame_of,
-    log_evidence,
     with_reach,
 )
 from coterie.mixtures.gaussians import (
@@ -86,7 +87,7 @@ def fit_from(cloud: Cloud, responsibilities: Array, strength: float, *, steps: i
     before = -math.inf
     for _ in range(steps):
         parts = moments(cloud.rows, responsibilities, cloud.points.shape[1])
-        base = common(parts, cloud.frame)
+        base = common_covariance(parts, cloud.frame)
         mixture = mixture_of(parts, base, strength, cloud.frame)
         responsibilities, log_likelihood = expectation(log_joint(cloud.rows, mixture))
         now = float(log_likelihood.sum())
@@ -101,18 +102,20 @@ def weighed(cloud: Cloud, responsibilities: Array, log_likelihood: float) -> Sha
     parts = moments(cloud.rows, responsibilities, cloud.points.shape[1])
     base = common(parts, cloud.frame)
     frame = with_reach(cloud.frame, parts)
-    each = [float(log_evidence(parts, base.covariance, s, frame).sum()) for s in STRENGTHS]
-    best = int(np.argmax(each))
-    evidence = each[best] - base.cost + weight_evidence(parts.mass) + entropy(responsibilities)
-    mixture = mixture_of(parts, base, STRENGTHS[best], cloud.frame)
+    each = evidence_by_strength(parts, base.covariance, STRENGTHS, frame).sum(1)
+    best = int(each.argmax())
+    evidence = (
+        float(each[best]) - base.cost + weight_evidence(parts.mass) + entropy(responsibilities)
+    )
+    mixture = mixture_of(parts, base.covariance, STRENGTHS[best], cloud.frame)
     return SharedFit(
         mixture, responsibilities, log_likelihood, parts, base, STRENGTHS[best], evidence
     )
 
 
-def mixture_of(parts: Moments, base: Base, strength: float, frame: Frame) -> FullMixture:
-    """The M-step: the mixture with the given moments of K components."""
-    own = covariances(parts, base.covariance, strength, frame.floor)
+def mixture_of(parts: Moments, base: Array, strength: float, frame: Frame) -> FullMixture:
+    """The M-step: the mixture with the given moments of K components and base (D, D)."""
+    own = covariances(parts, base, strength, frame.floor)
     return FullMixture(np.log(parts.mass / parts.mass.sum()), parts.mean, own)
 
 
