@@ -17,7 +17,7 @@ def test_it_is_installed_before_anything_else():
 
 
 def test_the_first_screen_says_when_to_take_something_else():
-    for words in ("at its best", "**HDBSCAN**", "**k-means**"):
+    for words in ("at its best", "**HDBSCAN**", "**k-means**", "**Gaussian mixture**"):
         assert words in FIRST_SCREEN
 
 
