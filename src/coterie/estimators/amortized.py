@@ -167,6 +167,7 @@ class AmortizedClusterer(
             drawn = replace(X, table=drawn)
         found = self._find(drawn, ending, n_rows=count_rows(X))
         del drawn  # a third of the memory that labelling needs
+        self.fitted_ = found.fitted  # by which the whole table is read
         table, notes = self._check(X, reset=False) if is_frame else Encoded(values, ())
         fitted = found.fitted
         labels, probabilities = apply(fitted.rule, fitted.points(table), noise=fitted.noise)
