@@ -21,7 +21,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -34,9 +35,11 @@ import pyarrow.parquet as pq
 from bench.machine import describe_machine
 
 RESULTS = Path(__file__).parent / "results" / "many_machines.json"
+COMMAND_LINE = "python benchmarks/many_machines.py --folder /tmp/rows"
 N_FILES, N_COLUMNS, N_CLUSTERS = 200, 8, 12
 SPREAD = 4.0  # of the centres, in deviations of a cluster
 STAGE_ROWS, REPEATS = 500_000, 3
+FIRST, SECOND = "first pass: read, hash, draw", "second pass: read, label, write labels"
 LIMIT = 720  # seconds for a run
 WATCHED = 0.2  # seconds between two looks at the memory
 # The command, as it is installed, with a number of workers of its own and labels alone.
@@ -84,30 +87,32 @@ def main() -> None:
     if options.stages:
         show_stages(options.folder / "stages")
         return
-    runs = stored()
     for n_rows in (round(float(text)) for text in options.rows):
         folder = made(options.folder / f"{n_rows}", n_rows)
         for run in measured(folder, n_rows, options):
-            runs = store(run, runs)
+            store(runs=with_run(run, stored()["runs"]))
         if not options.keep:
             shutil.rmtree(folder)
-    show(runs)
+    show([Run(**run) for run in stored()["runs"]])
 
 
-def stored() -> list[Run]:
-    """The runs that were measured before."""
-    if not RESULTS.exists():
-        return []
-    return [Run(**run) for run in json.loads(RESULTS.read_text())["runs"]]
+def stored() -> dict[str, Any]:
+    """What was measured before."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    return {"runs": [], "stages": {}, **found}
 
 
-def store(run: Run, runs: list[Run]) -> list[Run]:
-    """Write a run into the results, in place of an earlier one of its kind."""
-    runs = [each for each in runs if (each.name, each.n_rows) != (run.name, run.n_rows)] + [run]
-    runs.sort(key=lambda each: each.n_rows)
-    told = {"machine": describe_machine(), "runs": [asdict(each) for each in runs]}
+def store(**changes: Any) -> None:
+    """Write runs or rates of stages into the results."""
+    told = stored() | changes | {"command": COMMAND_LINE, "machine": describe_machine()}
+    told["date"] = datetime.now(UTC).isoformat(timespec="seconds")
     RESULTS.write_text(json.dumps(told, indent=1) + "\n")
-    return runs
+
+
+def with_run(run: Run, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The runs with another one, in place of an earlier one of its kind."""
+    others = [each for each in runs if (each["name"], each["n_rows"]) != (run.name, run.n_rows)]
+    return sorted([*others, asdict(run)], key=lambda each: each["n_rows"])
 
 
 def made(folder: Path, n_rows: int, n_files: int = N_FILES) -> Path:
@@ -255,6 +260,7 @@ def show_stages(folder: Path) -> None:
     from coterie.dask.parquet import Columns, Labeller, label_file, survey_file
     from coterie.estimators.drawing import draw
     from coterie.inference.hashed_draw import share_of
+    from coterie.inference.rules.partition import PartitionRule
 
     pa.set_cpu_count(1)
     path = made(folder, N_FILES * STAGE_ROWS, n_files=1) / "part-000.parquet"
@@ -264,19 +270,28 @@ def show_stages(folder: Path) -> None:
         table = pq.read_table(path, use_threads=False)
         pq.write_table(table.select(["x0"]), folder / "copied")
 
-    rates = {"pyarrow alone": rate(copy_one)}
+    rates = {"pyarrow alone: read all columns, write one": rate(copy_one)}
     share = share_of(N_FILES * STAGE_ROWS, 100_000)
-    rates["first pass"] = rate(lambda: survey_file(path, columns, 100_000, 0, share))
+    rates[FIRST] = rate(lambda: survey_file(path, columns, 100_000, 0, share))
     sample = draw(survey_file(path, columns, 100_000, 0))
     model = AMCP().fit_drawn(sample.rows, sample.n_rows)
     labeller = Labeller(columns, np.zeros(N_COLUMNS), model.predictor(), "", written=())
-    rates["second pass, labels"] = rate(lambda: label_file(path, folder / "labelled", labeller))
+    rates[SECOND] = rate(lambda: label_file(path, folder / "labelled", labeller))
     whole = labeller._replace(written=None)
-    rates["second pass, all columns"] = rate(lambda: label_file(path, folder / "labelled", whole))
-    both = 1 / (1 / rates["first pass"] + 1 / rates["second pass, labels"])
-    for name, found in {**rates, "both passes, labels": both}.items():
-        share = found / rates["pyarrow alone"]
-        print(f"{name}: {found:,.0f} rows per second of one core, {share:.3f} of pyarrow alone")
+    rates["second pass, all columns written again"] = rate(
+        lambda: label_file(path, folder / "labelled", whole)
+    )
+    # The same clusters, as if no density described them.
+    frame, rows = model.fitted_.frame, sample.rows[:2_000]
+    near = PartitionRule.of(model.predict(rows), frame(rows))
+    model.fitted_ = replace(model.fitted_, rule=near)
+    nearest = labeller._replace(model=model.predictor())
+    rates["second pass, labels by the nearest of 2,000 rows"] = rate(
+        lambda: label_file(path, folder / "labelled", nearest)
+    )
+    store(stages={name: round(found) for name, found in rates.items()})
+    for name, found in rates.items():
+        print(f"{name}: {found:,.0f} rows per second of one core")
     shutil.rmtree(folder)
 
 

@@ -12,6 +12,7 @@ from pages.before_after import before_after
 from pages.doubts import doubts
 from pages.honesty import honesty
 from pages.images import image_classes_seen, image_sets, image_studies
+from pages.machines import plan, runs, stages
 from pages.mixtures import everybody, ours, peers, printed
 from pages.omniglot import omniglot
 from pages.reliability import reliability
@@ -38,7 +39,10 @@ PAGES = (
             "which.md",
         )
     ),
-    *(ROOT / "docs" / name for name in ("confidence.md", "reliability.md")),
+    *(
+        ROOT / "docs" / name
+        for name in ("confidence.md", "more-than-one-machine.md", "reliability.md")
+    ),
     ROOT / "docs/recipes/embeddings.md",
     # The scores of MiCE along its training are in its log.
     *sorted(set((ROOT / "src/coterie/weights").glob("*.md")) - {MICE}),
@@ -70,6 +74,9 @@ TABLES: dict[str, Callable[..., str]] = {
     "image_sets": image_sets,
     "image_classes_seen": image_classes_seen,
     "image_studies": image_studies,
+    "machines": runs,
+    "stages": stages,
+    "plan": plan,
 }
 
 

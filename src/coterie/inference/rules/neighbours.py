@@ -40,7 +40,7 @@ class NeighbourRule:
         """The rule that interpolates the source's answers for the context (m, D)."""
         answers = source.log_probabilities(torch.from_numpy(context).to(source.device))
         answers = answers.double().cpu()
-        n_used = _n_used(context)
+        n_used = n_used_columns(context)
         places = cKDTree(context[:, :n_used], leafsize=LEAF)
         n_empty = context.shape[1] - n_used
         return cls(source, places, answers, torch.arange(answers.shape[1]), n_empty)
@@ -112,7 +112,7 @@ def _nearest(
     return (np.sqrt(distance**2 + beyond) if beyond.any() else distance), index
 
 
-def _n_used(context: NDArray) -> int:
+def n_used_columns(context: NDArray) -> int:
     """How many of the first columns (m, D) hold all that is not zero; at least one."""
     used = np.flatnonzero(context.any(0))
     return int(used[-1]) + 1 if len(used) else 1

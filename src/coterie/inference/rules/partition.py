@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor
 
-from coterie.inference.rules.neighbours import interpolated
+from coterie.inference.rules.neighbours import LEAF, interpolated, n_used_columns
 
 VOTERS = 10  # neighbours of a point of the context, whose clusters say how sure its own is
 OWN_VOTE = 0.5  # of the probability: so a point of the context keeps its cluster
@@ -23,13 +23,14 @@ class PartitionRule:
     of its neighbours.
     """
 
-    places: cKDTree  # of the m points
+    places: cKDTree  # of the m points, without the last columns where these are zero
     answers: Tensor  # (m, K), log-probabilities
 
     @classmethod
     def of(cls, labels: NDArray[np.integer], context: NDArray) -> "PartitionRule":
         """The rule of labels (m,) 0..K-1 for the context (m, D)."""
-        places = cKDTree(context)
+        context = context[:, : n_used_columns(context)]
+        places = cKDTree(context, leafsize=LEAF)
         own = np.eye(int(labels.max()) + 1)[labels]
         n_voters = min(VOTERS, len(context))
         index = places.query(context, k=[*range(1, n_voters + 1)])[1]
