@@ -43,6 +43,10 @@ def customers(tmp_path_factory):
         {
             "customer_id": 100_001 + np.arange(n),
             "income": random.normal([28_000, 52_000, 90_000], 2_500, (n, 3))[np.arange(n), group],
+            "spent": [
+                f"${each:,.2f}"
+                for each in random.normal([300, 900, 2_100], 60, (n, 3))[np.arange(n), group]
+            ],
             "visits": random.normal([3, 12, 25], 1.2, (n, 3))[np.arange(n), group],
             "plan": np.array(["basic", "plus", "pro"])[group],
             "member": np.where(group > 0, "true", "false"),
@@ -111,7 +115,7 @@ def test_a_file_and_a_frame_have_the_same_clusters(customers, reader, choice):
 @pytest.mark.parametrize("reader", READERS)
 def test_both_say_what_they_left_out_and_why(customers, tmp_path, reader):
     summary = clustered(customers, tmp_path / "out.csv", *QUICK[0])
-    assert summary["columns"] == ["income", "visits", "plan", "member", "zone"]
+    assert summary["columns"] == ["income", "spent", "visits", "plan", "member", "zone"]
     assert summary["categories"] == {"plan": ["basic", "plus", "pro"]}
     told = {left["name"]: left["reason"] for left in summary["left_out"]}
     assert told == {**LEFT_OUT, "remark": f"text, 'said 0' in row 1, {LEFT_OUT['remark']}"}

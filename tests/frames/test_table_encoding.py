@@ -212,6 +212,21 @@ def test_dates_in_text_are_dates_unless_they_are_called_categories():
     assert called.names == ("x", "month=2020-01", "month=2020-02")
 
 
+def test_money_and_percentages_in_text_are_numbers():
+    as_text = pd.DataFrame({"paid": ["$1,200.50", None, "(3 USD)"], "off": ["3.0%", "7%", "12%"]})
+    as_numbers = pd.DataFrame({"paid": [1200.5, np.nan, -3], "off": [3.0, 7, 12]})
+    one, other = fit_encoding(as_text), fit_encoding(as_numbers)
+    np.testing.assert_array_equal(one(as_text).table, other(as_numbers).table)
+    np.testing.assert_array_equal(one(as_numbers).table, other(as_text).table)
+    forms = "'paid' (currency, parentheses for negative numbers, grouped thousands)"
+    assert one.notes[0] == f"read as numbers: {forms}, 'off' (percentages)"
+
+
+def test_digits_in_text_stay_categories():
+    zones = pd.DataFrame({"zone": ["1", "2", "1", "2"], "price": ["$1", "$1", "free", "free"]})
+    assert fit_encoding(zones).names == ("zone=1", "zone=2", "price=$1", "price=free")
+
+
 def test_truths_in_text_are_truths():
     as_text = pd.DataFrame({"x": [1.5, 2, 3, 4], "yes": ["true", "False", None, "TRUE"]})
     as_truths = pd.DataFrame({"x": [1.5, 2, 3, 4], "yes": [True, False, None, True]})

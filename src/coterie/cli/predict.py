@@ -196,7 +196,7 @@ class _Drift:
         where = f"; out of the fitted range: {', '.join(columns)}" if columns else ""
         return (
             f"the table has drifted: {result['share']:.1%} of the rows are unlike those fitted"
-            f"{where}; consider to cluster it anew",
+            f"{where}; consider clustering it anew",
         )
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from coterie.frames.column_roles import truths_of
 from coterie.frames.table_columns import FrameColumn, as_categories, category_of
+from coterie.frames.written_numbers import numbers_of
 
 FILLED = "missing values filled with the median"
 NO_CATEGORY = "missing values encoded as no category"
@@ -63,6 +64,8 @@ class Numbers:
     def encode(self, column: FrameColumn, remarks: Remarks) -> NDArray[np.float64]:
         """(n,) -> (n, 1) with missing values replaced by the median."""
         values = column.values if column.kind in ("numbers", "truths") else truths_of(column)
+        if values is None and (written := numbers_of(column)) is not None:
+            values = written.values
         if values is None and column.kind == "categories" and not column.levels:
             values = np.full(len(column.values), np.nan)  # all of them missing
         if values is None:

@@ -1,7 +1,7 @@
 """Encode the columns of a table as numbers, the same for data frames and for files.
 
 - Numeric columns are kept; missing values get the median of their column. Booleans, also the texts
-  true and false, are one and zero.
+  true and false, are one and zero. Texts such as $1,234.50 and 3.0% are numbers too.
 - A categorical column (text, or declared as such) becomes one indicator per category, scaled so
   that their total variance is that of an average numeric column. A missing value, or a category
   that was not present in fit, is encoded as zeros.
@@ -34,6 +34,7 @@ from coterie.frames.column_roles import (
 from coterie.frames.encoded_table import TableEncoding
 from coterie.frames.standard import NUMERIC
 from coterie.frames.table_columns import FrameColumn, as_categories, read_columns
+from coterie.frames.written_numbers import READ_AS_NUMBERS, numbers_of
 
 MANY = "different values"
 MAX_LEVELS = 30
@@ -67,11 +68,15 @@ class NoUsableColumnError(ValueError):
 
 
 class _Verdict(NamedTuple):
-    """What becomes of a column: dropped if there is a reason; said: whether it needs a note."""
+    """What becomes of a column: dropped if there is a reason; said: whether it needs a note.
+
+    written: the forms in which its numbers were written as text.
+    """
 
     column: FrameColumn
     reason: str | None = None
     said: bool = True
+    written: tuple[str, ...] = ()
 
 
 def fit_encoding(frame: Any, choice: ColumnChoice | None = None) -> TableEncoding:
@@ -97,7 +102,7 @@ def fit_columns(
     verdicts = [_judge(column, choice, stays=asked or as_given) for column in columns]
     verdicts = _with_a_column(verdicts)
     remarks = Remarks()
-    for column, reason, said in verdicts:
+    for column, reason, said, _ in verdicts:
         if reason is not None and said:
             if asked or column.name in choice.categorical:
                 raise ValueError(f"column {column.name!r} cannot be clustered by: {reason}")
@@ -118,6 +123,10 @@ def _judge(column: FrameColumn, choice: ColumnChoice, *, stays: bool) -> _Verdic
     truths = truths_of(column)
     if truths is not None:
         column = FrameColumn(column.name, "truths", truths)
+    written = numbers_of(column)
+    if written is not None and written.kinds:  # plain digits may be names: zones, postcodes
+        column = FrameColumn(column.name, "numbers", written.values)
+        return _judge(column, choice, stays=stays)._replace(written=written.kinds)
     if column.kind == "categories":
         return _Verdict(column, _reason_against_levels(column, MAX_LEVELS))
     if np.isnan(column.values).all():
@@ -161,13 +170,13 @@ def _level_sizes(column: FrameColumn) -> NDArray[np.intp]:
 
 
 def _fitted(verdicts: Sequence[_Verdict], remarks: Remarks) -> TableEncoding:
-    used = [column for column, reason, _ in verdicts if reason is None]
+    used = [each.column for each in verdicts if each.reason is None]
     unit = _typical_deviation([column.values for column in used if column.kind == "numbers"])
     parts: list[Part] = []
     names: list[str] = []
     groups: list[int] = []
     said = Remarks()
-    for at, (column, reason, _) in enumerate(verdicts):
+    for at, (column, reason, _, written) in enumerate(verdicts):
         if reason is not None:
             parts.append(Omission(column.kind in ("numbers", "truths")))
         elif column.kind == "categories":
@@ -180,13 +189,15 @@ def _fitted(verdicts: Sequence[_Verdict], remarks: Remarks) -> TableEncoding:
             parts.append(Numbers.of(column.values))
             names.append(column.name)
             groups.append(at if column.kind == "truths" else NUMERIC)
+            if written:
+                said.add(READ_AS_NUMBERS, column.name, ", ".join(written))
     notes = (*said.sentences(), *remarks.sentences())
     left_out = tuple(LeftOut(each.column.name, each.reason) for each in verdicts if each.reason)
     if not names:
         raise NoUsableColumnError(f"X has no usable column; {'; '.join(notes)}", left_out)
     return TableEncoding(
         tuple(parts),
-        tuple(column.name for column, _, _ in verdicts),
+        tuple(each.column.name for each in verdicts),
         tuple(names),
         np.array(groups, dtype=np.intp),
         left_out,

@@ -12,6 +12,7 @@ from coterie.data.tables.numerals import POINT, Numerals
 from coterie.data.tables.table import TEXT, LeftOut, Source, SourceError, polars
 from coterie.frames.column_roles import TRUTHS as BOOLEANS
 from coterie.frames.table_columns import MISSING_TEXT, FrameColumn, category_of
+from coterie.frames.written_numbers import READ_AS_NUMBERS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -280,7 +281,7 @@ def read_batch(columns: Sequence[Column], frame: "pl.DataFrame", start: int) -> 
 def form_notes(columns: Sequence[Column]) -> tuple[str, ...]:
     """A note on the columns whose numbers are written with a currency and the like."""
     found = [f"{column.name!r} ({', '.join(column.forms)})" for column in columns if column.forms]
-    return (f"read as numbers: {', '.join(found)}",) if found else ()
+    return (f"{READ_AS_NUMBERS}: {', '.join(found)}",) if found else ()
 
 
 def _plain_numbers(

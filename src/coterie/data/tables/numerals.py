@@ -1,44 +1,14 @@
-"""Numbers as people write them: decimal and thousands signs, currency, percent, parentheses.
+"""Columns of text as numbers in whatever form these are written (`frames/written_numbers.py`)."""
 
-A cell of text is read as a number if one of these forms matches it as a whole:
-
-- `1234.5`, `-1.5e3`: plain, with the decimal sign of the file;
-- `1,234.5`: thousands in groups of three, separated by the sign that is not the decimal sign, a
-  space or an apostrophe;
-- `$1,234.50`, `€ 3,50`, `12 EUR`: with a currency;
-- `3.0%`: a percentage, of which the number is kept as it stands, here 3;
-- `(1,200)`: negative, as in accounting.
-"""
-
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from coterie.data.tables.table import polars
+from coterie.frames.written_numbers import AFFIXES, KINDS, MINUS, Notation
 
 if TYPE_CHECKING:
     import polars as pl
-
-Decimal = Literal[".", ","]
-SPACES = " \u00a0\u2009\u202f"
-APOSTROPHES = "'\u2019"
-MINUS = "\u2212"
-SYMBOLS = "$€£¥₹₽₩₺₫₴₪฿₱₦₿"
-CODES = (
-    "usd|eur|gbp|chf|jpy|cny|inr|brl|cad|aud|nzd|sek|nok|dkk|pln|czk|huf|ron|krw|mxn|zar|try|rub|"
-    "sgd|hkd|ils|us\\$|kr|zł"
-)
-CURRENCY = f"(?:[{SYMBOLS}]|{CODES})"
-GAP = f"[{SPACES}]*"
-SIGN = f"[-+{MINUS}]?"
-AFFIXES = (
-    f"^(?P<open>\\({GAP})?(?P<sign>{SIGN}){GAP}(?P<before>{CURRENCY}{GAP})?(?P<inner>{SIGN})"
-    f"(?P<core>[0-9.,][0-9.,e+{SPACES}{APOSTROPHES}-]*?)"
-    f"(?P<percent>{GAP}%)?(?P<after>{GAP}{CURRENCY})?(?P<close>{GAP}\\))?$"
-)
-KINDS = ("currency", "percentages", "parentheses for negative numbers", "grouped thousands")
 
 
 class Evidence(NamedTuple):
@@ -58,38 +28,8 @@ class Parsed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Numerals:
+class Numerals(Notation):
     """How numbers are written in a file."""
-
-    decimal: Decimal = "."
-
-    @property
-    def thousands(self) -> str:
-        """The sign that may group thousands, besides spaces and apostrophes."""
-        return "," if self.decimal == "." else "."
-
-    @cached_property
-    def plain(self) -> str:
-        """A pattern of numbers without groups."""
-        mark = re.escape(self.decimal)
-        return f"^(?:[0-9]+{mark}?[0-9]*|{mark}[0-9]+)(?:e[+-]?[0-9]+)?$"
-
-    @cached_property
-    def grouped(self) -> str:
-        """A pattern of numbers with groups of thousands, each separated by the same sign."""
-        mark = re.escape(self.decimal)
-        signs = [re.escape(self.thousands), f"[{SPACES}]", f"[{APOSTROPHES}]"]
-        groups = "|".join(f"(?:{sign}[0-9]{{3}})+" for sign in signs)
-        indian = "(?:,[0-9]{2})+,[0-9]{3}|" if self.decimal == "." else ""
-        return f"^[1-9][0-9]{{0,2}}(?:{indian}{groups})(?:{mark}[0-9]*)?$"
-
-    def is_number(self, cell: str) -> bool:
-        """Whether a cell is a number in this notation."""
-        found = re.match(AFFIXES, cell.strip().lower())
-        if found is None or _is_lopsided(found):
-            return False
-        core = found["core"]
-        return bool(re.match(self.plain, core) or re.match(self.grouped, core))
 
     def parse_plain(self, frame: "pl.DataFrame") -> "pl.DataFrame":
         """Columns of text as numbers without groups, currency and the like; other cells null."""
@@ -110,7 +50,7 @@ class Numerals:
         has = {name: kinds.col(name).is_not_null() for name in ("open", "close", "percent")}
         money = kinds.col("before").is_not_null() | kinds.col("after").is_not_null()
         grouped = core.str.contains(self.grouped)
-        digits = core.str.replace_all(f"[{re.escape(self.thousands)}{SPACES}{APOSTROPHES}]", "")
+        digits = core.str.replace_all(self.separators, "")
         digits = kinds.when(grouped).then(digits).when(core.str.contains(self.plain)).then(core)
         number = digits.str.replace(self.decimal, ".", literal=True).cast(
             kinds.Float64, strict=False
@@ -150,11 +90,3 @@ def weigh(cells: Iterable[str]) -> Evidence:
         point += as_point and not as_comma
         comma += as_comma and not as_point
     return Evidence(point, comma, either.get("."), either.get(","))
-
-
-def _is_lopsided(found: re.Match[str]) -> bool:
-    """Whether signs, parentheses or currencies contradict each other."""
-    signs = found["sign"] + found["inner"]
-    is_open, is_closed = found["open"] is not None, found["close"] is not None
-    twice = found["before"] is not None and found["after"] is not None
-    return is_open != is_closed or len(signs) > 1 or (is_open and bool(signs)) or twice

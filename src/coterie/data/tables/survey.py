@@ -25,6 +25,7 @@ from coterie.frames.column_roles import IDENTIFIES
 from coterie.frames.encoded_table import TableEncoding
 from coterie.frames.table_columns import FrameColumn
 from coterie.frames.table_encoding import MANY, ColumnChoice, NoUsableColumnError, fit_columns
+from coterie.frames.written_numbers import READ_AS_NUMBERS, numbers_of
 
 # Clusters are found on at most 10,000 of these, so more of them would change nothing.
 MAX_ROWS = 100_000
@@ -256,6 +257,8 @@ def _notes(table: Table, used: Sequence[Column], unused: Sequence[LeftOut]) -> t
             remarks.add("columns encoded as categories", column.name, f"{len(levels)} of them")
             if column.gaps:
                 remarks.count(NO_CATEGORY, column.name, column.gaps)
+        elif column.text is not None and (written := numbers_of(column.framed(np.empty(0)))):
+            remarks.add(READ_AS_NUMBERS, column.name, ", ".join(written.kinds))
     for name, reason in unused:
         if reason.startswith(IDENTIFIES):
             remarks.add(TAKEN_FOR_IDS, name, reason.removeprefix(IDENTIFIES).lstrip(":, "))
