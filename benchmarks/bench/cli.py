@@ -17,6 +17,15 @@ from coterie.cli.tables import show_tables
 
 Sets = Annotated[int, typer.Option(metavar="N", min=1, help="Number of test sets.")]
 SetsOfEach = Annotated[int, typer.Option(metavar="N", min=1, help="Number of sets of each family.")]
+SetsOfSettings = Annotated[
+    list[int] | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Number of test sets; may be repeated, once for each setting.",
+        show_default=False,
+    ),
+]
 PeerSets = Annotated[
     int, typer.Option(metavar="N", min=0, help="Number of these sets that the peers cluster, too.")
 ]
@@ -125,34 +134,54 @@ def warped(
 
 @app.command(epilog="Example: python benchmarks warped-published --sets 100 --peer-sets 10")
 def warped_published(
-    sets: Sets = 1000,
+    sets: SetsOfSettings = None,
     peer_sets: PeerSets = 100,
     seed: Seed = 0,
     weights: Weights = None,
+    resume: Resume = False,
     out: Out = RESULTS,
 ) -> None:
-    """Warped Gaussians of the DAC authors' published generator, as in their Table 6."""
+    """Warped Gaussians of the DAC authors' published generator, as in their Table 6.
+
+    1,000 sets of each setting, unless told otherwise.
+    """
     with refusing():
         from bench.warped import SHIPPED_PUBLISHED, run_published
 
         names = _known(weights or SHIPPED_PUBLISHED)
-    _measure(lambda progress: run_published(sets, peer_sets, seed, progress, weights=names), out)
+    options = {"weights": names, "ledger": out / "warped-published.jsonl", "resume": resume}
+    _measure(
+        lambda progress: run_published(
+            _of_each(sets or [1000]), peer_sets, seed, progress, **options
+        ),
+        out,
+        kept=out / "warped-published.jsonl",
+    )
 
 
 @app.command(epilog="Example: python benchmarks emnist --sets 10")
 def emnist(
-    sets: Sets = 50,
+    sets: SetsOfSettings = None,
     peer_sets: PeerSets = 0,
     seed: Seed = 0,
     weights: Weights = None,
+    resume: Resume = False,
     out: Out = RESULTS,
 ) -> None:
-    """Sets of EMNIST characters, seen in training and unseen; needs COTERIE_DATA."""
+    """Sets of EMNIST characters, seen in training and unseen; needs COTERIE_DATA.
+
+    50 sets of each setting, unless told otherwise.
+    """
     with refusing():
         from bench.emnist import SHIPPED, run_emnist
 
         names = _known(weights or SHIPPED)
-    _measure(lambda progress: run_emnist(sets, peer_sets, seed, progress, weights=names), out)
+    options = {"weights": names, "ledger": out / "emnist.jsonl", "resume": resume}
+    _measure(
+        lambda progress: run_emnist(_of_each(sets or [50]), peer_sets, seed, progress, **options),
+        out,
+        kept=out / "emnist.jsonl",
+    )
 
 
 @app.command(epilog="Example: python benchmarks speed --max-points 100000 --sets 10")
@@ -291,6 +320,11 @@ def studies(
 
 
 app.command(epilog="Example: python benchmarks train study-amcp-base --device cuda")(train)
+
+
+def _of_each(sets: list[int]) -> int | list[int]:
+    """One number for all settings, or one for each."""
+    return sets[0] if len(sets) == 1 else sets
 
 
 def _refuse_both(resume: bool, fresh: bool) -> None:

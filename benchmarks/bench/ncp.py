@@ -103,7 +103,7 @@ def run_ncp(
     )
     parts = {field.name: getattr(report, field.name) for field in fields(report)}
     if stored is not None:
-        parts["machine"] = {**report.machine, "others_cpu_share": stored.others_share()}
+        parts["machine"] = stored.loaded(report.machine)
     return NCPReport(**parts)
 
 

@@ -3,6 +3,7 @@
 import hashlib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -51,6 +52,10 @@ class StoredRuns:
         ]
         total = sum(seconds for seconds, _ in known)
         return round(sum(s * share for s, share in known) / total, 3) if total else None
+
+    def loaded(self, machine: dict[str, Any]) -> dict[str, Any]:
+        """The description of a machine with the load during all runs used."""
+        return {**machine, "others_cpu_share": self.others_share()}
 
     def _key(self, method: Method, given: LabelledSet) -> Key:
         points = hashlib.sha256(given.points.tobytes() + given.labels.tobytes()).hexdigest()[:16]

@@ -69,7 +69,7 @@ def compared(data: dict[str, Any], part: str, model: str = "") -> str:
         cells = [title, method["name"]]
         cells += [cell(method, metric) for metric, _ in columns]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + f"\n\n{where(data, data['settings'][0][part]['n_sets'])}\n"
+    return "\n".join(lines) + f"\n\n{where(data, *sizes(data, part))}\n"
 
 
 def printed(benchmark: str) -> str:
@@ -84,8 +84,13 @@ def printed(benchmark: str) -> str:
                 lines.append(f"| {setting['title']} | {name} | {' | '.join(cells)} |")
         source = table["source"].removeprefix("paper: ")
         parts.append(f"**{source}**: {table['note']}.\n\n" + "\n".join(lines))
-    lines = [where(run, run["settings"][0]["ours"]["n_sets"]) for run in runs]
+    lines = [where(run, *sizes(run, "ours")) for run in runs]
     return "\n\n".join([*parts, *lines]) + "\n"
+
+
+def sizes(data: dict[str, Any], part: str) -> list[int]:
+    """How many sets of each setting were clustered."""
+    return [setting[part]["n_sets"] for setting in data["settings"]]
 
 
 def on_same_sets(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -106,9 +111,9 @@ def beside(
     table: dict[str, Any], setting: dict[str, Any], columns: list[str]
 ) -> list[tuple[str, list[str]]]:
     """Names and cells of one setting, the paper's and ours; none where it has no such setting."""
-    title = setting["title"]
+    size = setting["title"].partition(")")[0]  # of settings that share it, all are compared
     # A table of one setting names it in its note.
-    theirs = [row for row in table["rows"] if title in row.get(SETTING, table["note"])]
+    theirs = [row for row in table["rows"] if size in row.get(SETTING, table["note"])]
     if not theirs:
         return []
     rows = [(f"paper: {row['method']}", [row[name] or "" for name in columns]) for row in theirs]

@@ -3,12 +3,13 @@
 from typing import Any
 
 
-def where(data: dict[str, Any], n_sets: int) -> str:
-    """The command, the machine and the day."""
+def where(data: dict[str, Any], *n_sets: int) -> str:
+    """The command, the sets of each setting, the machine and the day."""
+    number = " and ".join(f"{each:,}" for each in dict.fromkeys(n_sets))
     machine, others = data["machine"], data["machine"]["others_cpu_share"]
     load = "" if others is None else f"; other processes took {others:.0%} of the machine"
     return (
-        f"`{data['command']}`: {n_sets:,} sets a setting; {machine['cpu']},"
+        f"`{data['command']}`: {number} sets a setting; {machine['cpu']},"
         f" {machine['cores']} cores, {data['date'][:10]}{load}."
     )
 

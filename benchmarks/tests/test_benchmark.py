@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from bench.benchmark import run_benchmark
+from bench.benchmark import Benchmark, run_benchmark
 from bench.mog import mog_setting
 from coterie.comparison.methods import Answer, Method
 
@@ -36,3 +37,21 @@ def test_everybody_reports_progress():
     told = []
     run(progress=lambda *news: told.append(news))
     assert told == [(setting.title, done, 2) for setting in SMALL for done in (1, 2)]
+
+
+def test_settings_may_have_numbers_of_sets_of_their_own():
+    assert [race.ours.n_sets for race in run(n_sets=[2, 1]).races] == [2, 1]
+    with pytest.raises(ValueError, match="3 numbers of sets for 2 settings"):
+        run(n_sets=[1, 2, 3])
+
+
+def test_a_benchmark_can_be_resumed(tmp_path):
+    mine = Benchmark("mine", SMALL[:1], ("dac-mog2d",))
+    ledger = tmp_path / "mine.jsonl"
+    first = mine.run(1, 0, ledger=ledger)
+    again = mine.run(2, 0, ledger=ledger, resume=True)
+    assert len(ledger.read_text().splitlines()) == 2 * len(first.races[0].ours.methods)
+    seconds = [report.races[0].ours.methods[0].seconds_mean for report in (first, again)]
+    assert mine.run(1, 0, ledger=ledger, resume=True).races[0].ours.methods[0].seconds_mean in (
+        seconds
+    )
