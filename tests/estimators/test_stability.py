@@ -1,5 +1,7 @@
 """Several samples of a large table vote."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -48,11 +50,24 @@ def test_two_samples_that_agree_are_enough(asked):
 def test_samples_that_disagree_are_said(asked):
     # Twelve clusters that touch: with so few rows, every sample shows others.
     points, _ = make_blobs(3000, centers=12, cluster_std=1, center_box=(-6, 6), random_state=0)
-    model = coterie.AMCP(SMALL, context_size=100)
+    model = coterie.AMCP(SMALL, context_size=100, ending="network")
     with pytest.warns(UserWarning, match="samples of the rows have different clusters"):
         model.fit(points)
     assert asked == [100] * 5
     assert model.stability_ < 0.7
+
+
+def test_mixtures_that_differ_are_settled_on_the_rows_of_all_samples(asked):
+    points, labels = make_blobs(3000, centers=12, center_box=(-10, 10), random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = coterie.AMCP(SMALL, context_size=100).fit(points)
+    assert asked in ([100, 100], [100] * 3)  # a third where one of the first two has no mixture
+    assert model.fitted_.rule.n_clusters == model.n_clusters_
+    assert model.k_probabilities_.argmax() == model.n_clusters_
+    assert len(model.sample(5)[0]) == 5  # there is a density
+    alone = coterie.AMCP(SMALL).fit(points[:100]).predict(points)
+    assert ari(labels, model.labels_) > ari(labels, alone)
 
 
 def test_weights_and_specialists_have_one_sample(asked, blobs):

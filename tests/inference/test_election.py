@@ -1,47 +1,68 @@
 import numpy as np
 import pytest
 
-from coterie.inference.election import elect, is_settled, pooled
+from coterie.inference.election import (
+    best_name,
+    elect,
+    in_favour,
+    is_settled,
+    mean_agreement,
+    pooled,
+)
 
 HALVES = np.repeat([0, 1], 50)
 THIRDS = np.arange(100) // 34
+QUARTERS = np.arange(100) // 25
 SHIFTED = np.roll(HALVES, 3)
 ODD = np.arange(100) % 2
 
 
-def test_one_answer_is_taken_and_says_nothing_of_stability():
-    assert elect([HALVES], [False]) == (0, None)
-    assert elect([], [True]) == (0, None)
-
-
 def test_the_answer_that_agrees_best_with_the_others_is_taken():
-    assert elect([ODD, HALVES, SHIFTED, ODD[::-1] * 0], [False] * 4).chosen in (1, 2)
-    assert elect([ODD, THIRDS, HALVES, SHIFTED], [False] * 4).chosen == 2
+    assert elect([ODD, SHIFTED, HALVES, SHIFTED]) == 1
 
 
-def test_answers_that_describe_their_context_come_first():
-    votes = [HALVES, SHIFTED, HALVES, THIRDS, ODD]
-    assert elect(votes, [False, False, False, True, False]).chosen == 3
-    assert elect([*votes, THIRDS], [False] * 3 + [True, True, True]).chosen == 3
+def test_it_has_the_median_number_of_clusters():
+    assert elect([HALVES, QUARTERS, THIRDS]) == 2
+    assert elect([QUARTERS, ODD, QUARTERS, THIRDS, HALVES]) == 3
 
 
-def test_stability_is_the_mean_agreement_of_two():
-    assert elect([HALVES, 1 - HALVES], [False, False]).stability == pytest.approx(1)
-    assert elect([HALVES, HALVES, ODD], [False] * 3).stability == pytest.approx(1 / 3, abs=0.02)
+def test_of_two_medians_the_smaller_number_is_taken():
+    assert elect([THIRDS, HALVES]) == 1
+    assert elect([QUARTERS, THIRDS, HALVES, THIRDS * 0]) == 2
 
 
 def test_the_first_of_equals_is_taken():
-    assert elect([HALVES, 1 - HALVES, HALVES], [False] * 3).chosen == 0
+    assert elect([HALVES, 1 - HALVES, HALVES]) == 0
+
+
+def test_stability_is_the_mean_agreement_of_two():
+    assert mean_agreement([HALVES, 1 - HALVES]) == pytest.approx(1)
+    assert mean_agreement([HALVES, HALVES, ODD]) == pytest.approx(1 / 3, abs=0.02)
 
 
 def test_two_that_agree_settle_it():
     assert is_settled([HALVES, 1 - HALVES])
-    assert not is_settled([HALVES])
     assert not is_settled([HALVES, np.where(np.arange(100) == 99, 2, HALVES)])  # one more cluster
+    assert not is_settled([HALVES, SHIFTED])
     assert not is_settled([HALVES, THIRDS])
-    assert not is_settled([HALVES, THIRDS, HALVES])
+
+
+def test_the_method_with_the_best_mean_score_is_taken():
+    scores = [{"net": 0.5, "kmeans:k2": 0.6}, {"net": 0.5, "kmeans:k2": 0.3}]
+    assert best_name(scores) == "net"
+    assert best_name(scores[:1]) == "kmeans:k2"
+
+
+def test_a_method_that_is_missing_in_a_context_counts_zero():
+    assert best_name([{"net": 0.4}, {"net": 0.4, "graph:k11": 0.7}]) == "net"
+    assert best_name([{"net": 0.3}, {"net": 0.3, "graph:k11": 0.7}]) == "graph:k11"
 
 
 def test_beliefs_are_pooled_over_all_numbers():
     belief = pooled([np.array([0, 0.6, 0.4]), np.array([0, 0.1, 0.5, 0.4])])
     np.testing.assert_allclose(belief, [0, 0.35, 0.45, 0.2])
+
+
+def test_no_number_is_more_probable_than_the_one_that_stands():
+    np.testing.assert_allclose(in_favour(np.array([0, 0.6, 0.2, 0.2]), 3), [0, 3 / 7, 1 / 7, 3 / 7])
+    np.testing.assert_allclose(in_favour(np.array([0, 1.0]), 2), [0, 0.5, 0.5])

@@ -98,9 +98,8 @@ class AMCP(AmortizedClusterer):
         do not read every set in a frame of its own, and for fewer than 40 rows.
     stability_ : float or None
         Of tables of more rows than context_size, with weights that read every set in a frame of its
-        own: up to five samples are clustered, two if these agree, and the answer that agrees best
-        with the others is taken. This is the mean agreement (ARI) of two of them; None where one
-        sample was clustered, or all rows.
+        own: up to five samples are clustered, two if these agree, and vote on the answer. This is
+        the mean agreement (ARI) of two of them; None where one sample was clustered, or all rows.
     runner_up_ : int or None
         Another number of clusters at least half as probable as n_clusters_, the most probable one.
     left_out_ : tuple of LeftOut

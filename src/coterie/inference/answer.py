@@ -30,6 +30,15 @@ class Answer(NamedTuple):
         """The labels (m,) of some points."""
         return apply_labels(self.ended.rule, np.asarray(self.points[rows]))
 
+    def undescribed(self) -> "Answer":
+        """What is said of the same context without a mixture of Gaussians."""
+        if self.ended.instead is None:
+            return self
+        table = self.context.table
+        return self._replace(
+            points=self.points if table is None else table, ended=self.ended.instead()
+        )
+
 
 def answer_for(
     system: Sequential | Direct,

@@ -6,24 +6,28 @@ search for such a mixture and for the number of its components; its answer count
 it cannot be told from the set (`mixtures/adequacy.py`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coterie.frames.standard import StandardColumns
+from coterie.inference.answer import Answer
 from coterie.inference.constraints import Constraints
-from coterie.inference.context import evenly_spaced
+from coterie.inference.context import Rows, evenly_spaced
 from coterie.inference.endings import Context, End, Ended, Ending, with_noise
 from coterie.inference.proposal import Proposal
 from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.judge.verdict import Verdict
 from coterie.mixtures.adequacy import adequacy, expected_ari, is_too_different
-from coterie.mixtures.search import MOST_CLUSTERS, MixtureFit, fit_mixture
+from coterie.mixtures.search import MOST_CLUSTERS, MixtureFit, best_of, fit_mixture
 
 MOST_COLUMNS = 64
 MOST_ROWS = 2_000
+MOST_PRODUCTS = 5_000_000  # of columns of all rows, that are kept at once
 FEWEST_ROWS = 100  # fewer tell too little of the shape of clusters
 ROWS_PER_COLUMN = 8  # of each cluster: with fewer its covariance says nothing
 
@@ -46,14 +50,8 @@ class DescribedEnding:
         fit = described_by(points, _labels(proposal, context), constraints)
         if fit is None:
             return self.otherwise(proposal, context, constraints)
-        verdict = Verdict(expected_ari(fit.responsibilities), fit.k_probabilities())
-        ended = Ended(
-            FullMixtureRule.of(fit.mixture, context.rule_device),
-            fit.log_likelihood / len(fit.responsibilities),
-            verdict,
-            own=False,
-            frame=frame,
-            described=True,
+        ended = _ended(fit, context)._replace(
+            frame=frame, instead=partial(self.otherwise, proposal, context, constraints)
         )
         return with_noise(ended, context._replace(points=points), constraints)
 
@@ -94,9 +92,41 @@ def described_by(
     return fit if occupied and adequacy(told, fit).holds else None
 
 
+def described_together(answers: Sequence[Answer], rows: Rows, constraints: Constraints) -> Answer:
+    """The mixture of the largest evidence on more rows (m,), of those near several contexts'.
+
+    More rows tell more of the number of clusters, and of where each of them is.
+    """
+    first = answers[0]
+    context = first.context._replace(points=np.asarray(first.points[first.context.rows]))
+    width = int((np.ptp(context.points, axis=0) > 0).sum())
+    n_products = (width + 1) * (width + 2) // 2
+    rows = rows[evenly_spaced(len(rows), max(MOST_ROWS, MOST_PRODUCTS // n_products))]
+    fit = best_of(
+        np.asarray(first.points[rows])[:, :width],
+        [each.labels(rows) for each in answers],
+        at_least=constraints.at_least,
+        at_most=constraints.at_most,
+    )
+    if fit is None:
+        return first
+    ended = _ended(fit, context)._replace(frame=first.ended.frame)
+    return first._replace(ended=with_noise(ended, context, constraints))
+
+
+def _ended(fit: MixtureFit, context: Context) -> Ended:
+    return Ended(
+        FullMixtureRule.of(fit.mixture, context.rule_device),
+        fit.log_likelihood / len(fit.responsibilities),
+        Verdict(expected_ari(fit.responsibilities), fit.k_probabilities()),
+        own=False,
+        described=True,
+    )
+
+
 def described(ending: Ending) -> Ending:
     """The same ending, after a mixture of Gaussians has been tried."""
-    return ending._replace(end=DescribedEnding(ending.end))
+    return ending._replace(end=DescribedEnding(ending.end), otherwise=ending.end)
 
 
 def _labels(proposal: Proposal, context: Context) -> NDArray[np.integer]:

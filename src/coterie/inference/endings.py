@@ -15,7 +15,7 @@ An ending is chosen once, from the traits of the system and the user's choice.
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, Protocol, cast, get_args
 
 import numpy as np
 import torch
@@ -72,8 +72,8 @@ class Ended(NamedTuple):
 
     verdict: on the answer, where there is one; own: whether the probabilities are a network's own;
     frame: that of the points of the rule, where it is not the network's; described: whether a
-    mixture of Gaussians was found to describe the context; with_k: the best answer with another
-    number of clusters, None for numbers that were not tried.
+    mixture of Gaussians was found to describe the context; instead: what the ending would have said
+    without that mixture; options: the other answers that a judge had for the context.
     """
 
     rule: Rule
@@ -82,13 +82,25 @@ class Ended(NamedTuple):
     own: bool = True
     frame: Frame | None = None
     described: bool = False
-    with_k: "Callable[[int], Ended | None] | None" = None
+    instead: "Callable[[], Ended] | None" = None
+    options: "Options | None" = None
 
     def believing(self, k_probabilities: NDArray[np.float64]) -> "Ended":
         """The same with another belief in k (K + 1,), where there is a verdict."""
         if self.verdict is None:
             return self
         return self._replace(verdict=Verdict(self.verdict.expected_agreement, k_probabilities))
+
+
+class Options(Protocol):
+    """The answers for one context between which a judge chose, by the name of what made them."""
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The score of each answer."""
+
+    def named(self, name: str) -> Ended:
+        """The answer of that name."""
 
 
 End = Callable[[Proposal, Context, Constraints], Ended]
@@ -99,13 +111,19 @@ class Ending(NamedTuple):
 
     proposes: the likelihood decides and the network only proposes, so it needs to see only some of
     the points; own: the probabilities are the network's own, so its temperature applies; exact:
-    the system in float64 is needed.
+    the system in float64 is needed; otherwise: how it ends where no mixture of Gaussians is tried,
+    None if that makes no difference.
     """
 
     end: End
     proposes: bool = False
     own: bool = False
     exact: bool = False
+    otherwise: End | None = None
+
+    def without_mixture(self) -> "Ending":
+        """The same ending, without a trial of a mixture of Gaussians."""
+        return self if self.otherwise is None else self._replace(end=self.otherwise)
 
 
 def network(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:

@@ -9,6 +9,7 @@ sets of up to 12 Gaussians 128 to 512 points changed the mean ARI by less than 0
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -92,12 +93,15 @@ def cluster_points(
     counts = contexts[0].counts
     config.constraints.check(len(points) if counts is None else round(counts.sum()))
 
-    def ask(sample: Sample) -> Answer:
-        generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
-        with one_thread_if_small(len(sample.rows)):
-            return answer_for(system, points, config, sample.rows, columns, exact, generator)
+    plain = replace(config, ending=config.ending.without_mixture())
 
-    elected, stability = ask_contexts(ask, contexts)
+    def ask(sample: Sample, *, mixture: bool = True) -> Answer:
+        generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
+        own = config if mixture else plain
+        with one_thread_if_small(len(sample.rows)):
+            return answer_for(system, points, own, sample.rows, columns, exact, generator)
+
+    elected, stability = ask_contexts(ask, contexts, config.constraints)
     points, context, proposal, warnings, ended = elected
     steps = trace(proposal, context, whole=config.whole_trace)
     if ended.frame is not None:

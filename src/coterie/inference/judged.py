@@ -8,6 +8,7 @@ will agree with the true clusters.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -66,15 +67,25 @@ class _Judged:
             expected = self.judge.calibrated(self.choice.scores[number])
             verdict = Verdict(expected, self.choice.k_probabilities)
         rule, own = self._rule(number)
-        ended = Ended(rule, verdict=verdict, own=own, with_k=self.with_k)
+        ended = Ended(rule, verdict=verdict, own=own, options=self)
         return with_noise(ended, self.context, self.constraints)
 
-    def with_k(self, k: int) -> Ended | None:
-        """The answer of the best candidate with k clusters."""
-        tried = [number for number, each in enumerate(self.candidates) if each.k == k]
-        if not tried:
-            return None
-        return self.ended(max(tried, key=lambda number: self.choice.scores[number]))
+    @property
+    def scores(self) -> dict[str, float]:
+        """The score of each candidate, under all of its names."""
+        return {name: float(self.choice.scores[number]) for name, number in self._numbers.items()}
+
+    def named(self, name: str) -> Ended:
+        """The answer that the candidate of that name gives."""
+        return self.ended(self._numbers[name])
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {
+            name: number
+            for number, each in enumerate(self.candidates)
+            for name in (each.name, *each.also)
+        }
 
     def _rule(self, number: int) -> tuple[Rule, bool]:
         """A candidate's rule, and whether it is a network's own."""
