@@ -5,8 +5,11 @@ import pytest
 from sklearn.datasets import make_moons
 
 import coterie
+from coterie.inference.described import DECISIVE, is_decisive
 from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.metrics import ari
+from coterie.mixtures.gaussians import FullMixture
+from coterie.mixtures.search import MixtureFit
 
 
 def overlapping(n_rows, n_columns, seed=0):
@@ -76,3 +79,20 @@ def test_noise_is_noise_here_too():
     labels = coterie.AMCP(noise=True).fit_predict(np.vstack([points, far]))
     assert (labels[-10:] == -1).all()
     assert (labels[:-10] == -1).mean() < 0.01
+
+
+@pytest.mark.parametrize(
+    ("n_found", "gain", "decides"),
+    [
+        (2, 1.9 * DECISIVE, False),
+        (2, 2.1 * DECISIVE, True),
+        (5, 0.1, True),  # fewer than the network found
+        (4, 0.1, True),
+        (1, 0.1, True),  # a number that was not tried
+    ],
+)
+def test_more_clusters_than_the_network_found_need_evidence(n_found, gain, decides):
+    mixture = FullMixture(np.log(np.full(4, 0.25)), np.zeros((4, 2)), np.stack([np.eye(2)] * 4))
+    evidence = dict.fromkeys((2, 3, 5), -gain) | {4: 0.0}
+    fit = MixtureFit(mixture, 16.0, np.full((8, 4), 0.25), 0.0, evidence)
+    assert is_decisive(fit, n_found) == decides

@@ -30,6 +30,10 @@ MOST_ROWS = 2_000
 MOST_PRODUCTS = 5_000_000  # of columns of all rows, that are kept at once
 FEWEST_ROWS = 100  # fewer tell too little of the shape of clusters
 ROWS_PER_COLUMN = 8  # of each cluster: with fewer its covariance says nothing
+# In nats: what each cluster more than the network's must add to the evidence. On fresh sets of the
+# universal prior it was less than 10 where such a mixture was wrong (8 of 9 times), on overlapping
+# Gaussians more than 18 in 9 of 10 sets.
+DECISIVE = 12.0
 
 
 class _Widened(NamedTuple):
@@ -89,7 +93,16 @@ def described_by(
     except ValueError:  # equal rows: not so many components as are asked for
         return None
     occupied = len(np.unique(fit.labels)) == fit.n_clusters
-    return fit if occupied and adequacy(told, fit).holds else None
+    if not occupied or not is_decisive(fit, n_found):
+        return None
+    return fit if adequacy(told, fit).holds else None
+
+
+def is_decisive(fit: MixtureFit, n_found: int) -> bool:
+    """Whether the evidence is clearly for the mixture, should it have more clusters than found."""
+    more = fit.n_clusters - n_found
+    before = fit.log_evidence.get(n_found, -np.inf)
+    return more <= 0 or fit.log_evidence[fit.n_clusters] - before >= more * DECISIVE
 
 
 def described_together(answers: Sequence[Answer], rows: Rows, constraints: Constraints) -> Answer:
