@@ -14,6 +14,7 @@ from pages.honesty import honesty
 from pages.images import image_classes_seen, image_sets, image_studies
 from pages.mixtures import ours, peers, printed
 from pages.omniglot import omniglot
+from pages.parts import parts
 from pages.reliability import reliability
 from pages.sets import calibration, families, prior, tables
 from pages.speed import alone, batched, growth
@@ -56,6 +57,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "doubts": doubts,
     "honesty": honesty,
     "stability": stability,
+    "parts": parts,
     "reliability": reliability,
     "before_after": before_after,
     "ablations": ablations,
