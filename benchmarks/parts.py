@@ -43,7 +43,7 @@ CHOICES: dict[str, Callable[[Candidate], bool]] = {
 }
 # What is reported: the answer where a mixture describes the table, and where none does.
 REPORTED = {
-    "`AMCP()`": ("whole", "judge"),
+    "`AMCP()`": ("whole", "whole"),
     "without the mixture": ("judge", "judge"),
     "without the judge: the mixture, or else the network": ("whole", "network"),
     "without candidates of `amcp-universal-tables`": ("whole", "one network"),

@@ -15,6 +15,7 @@ from pages.images import image_classes_seen, image_sets, image_studies
 from pages.machines import plan, runs, stages
 from pages.mixtures import everybody, ours, peers, printed
 from pages.omniglot import omniglot
+from pages.parts import parts
 from pages.reliability import reliability
 from pages.sets import calibration, families, prior, tables
 from pages.speed import alone, batched, growth
@@ -61,6 +62,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "doubts": doubts,
     "honesty": honesty,
     "stability": stability,
+    "parts": parts,
     "reliability": reliability,
     "before_after": before_after,
     "ablations": ablations,
