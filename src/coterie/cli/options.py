@@ -158,7 +158,7 @@ Sample = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Maximum number of rows in memory; of longer files, a sample is drawn by the rows' values.",
+        help="Maximum number of rows in memory; of longer files, a sample is drawn by value.",
         show_default="100000",
     ),
 ]
