@@ -392,14 +392,16 @@ def test_a_long_file_is_streamed(run, blobs, tmp_path, monkeypatch):
     path = tmp_path / "long.csv"
     np.savetxt(path, points, delimiter=",", header="x,y", comments="")
     fitted = []
-    fit = coterie.AMCP.fit
+    fit = coterie.AMCP.fit_drawn
     monkeypatch.setattr(
-        coterie.AMCP, "fit", lambda model, X: fitted.append(len(X)) or fit(model, X)
+        coterie.AMCP,
+        "fit_drawn",
+        lambda model, X, n_rows: fitted.append((len(X), n_rows)) or fit(model, X, n_rows),
     )
     target, report = tmp_path / "out.csv", tmp_path / "report.html"
     result = run("cluster", path, "--sample", 200, "--out", target, "--report", report, "--json")
     summary = json.loads(result.stdout)
-    assert fitted == [200]
+    assert fitted == [(200, 3000)]
     assert (summary["rows"], summary["fitted_rows"]) == (3000, 200)
     sizes = np.bincount(blobs.labels[chosen])
     assert [cluster["size"] for cluster in summary["clusters"]] == sizes.tolist()

@@ -181,8 +181,8 @@ Sample = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Maximum number of rows in memory; of longer files, a sample is drawn by the rows'"
-        " values. Default: 100,000.",
+        help="Maximum number of rows in memory; of longer files, a sample is drawn by value."
+        " Default: 100,000.",
         show_default=False,
         rich_help_panel=READING,
     ),

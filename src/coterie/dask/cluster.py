@@ -42,7 +42,7 @@ def connected(scheduler: str | None, n_workers: int | None = None) -> Iterator[A
                 n_workers=n_workers or os.cpu_count(),
                 threads_per_worker=1,
                 dashboard_address=None,
-                silence_logs=logging.ERROR,
+                silence_logs=logging.CRITICAL,
             ) as cluster,
             Client(cluster) as client,
         ):

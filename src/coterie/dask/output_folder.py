@@ -93,13 +93,14 @@ def open_folder(path: Path, inputs: Inputs, settings: dict[str, Any]) -> OutputF
     if path.is_dir():
         remove_leftovers(path)  # of a run that was killed
     if manifest.is_file():
-        if _tag_of(manifest) != tag:
+        if _tag_of(manifest) == tag:
+            return OutputFolder(path, tag)
+        if any(each.name not in (MANIFEST, SAMPLE) for each in path.iterdir()):
             raise SourceError(
                 f"{path} holds the labels of other files or settings, see {MANIFEST} there; name"
                 " another folder, or remove it"
             )
-        return OutputFolder(path, tag)
-    if path.is_dir() and any(path.iterdir()):
+    elif path.is_dir() and any(path.iterdir()):
         first = min(each.name for each in path.iterdir())
         raise SourceError(f"{path} is not empty, it has {first!r}; name another folder")
     with replacing(manifest) as part:
