@@ -23,6 +23,7 @@ ALIKE = 0.98  # share of points in clusters that two partitions share, so that E
 # In nats. Of 20, 40 and 80, 80 came closest to the number of clusters on 72 held-out sets of warped
 # Gaussians: off by 0.07 at (1000, 4) and 0.33 at (3000, 12), without EM by 0.32 and 1.67.
 COST = 80.0
+COST_OF_A_POINT = 0.2  # at most, in sets that are smaller than those
 
 
 class Predicted(NamedTuple):
@@ -48,12 +49,17 @@ class Predicted(NamedTuple):
     @property
     def score(self) -> float:
         """The log-likelihood, less what the clusters cost."""
-        return self.log_likelihood - COST * len(self.commits)
+        return self.log_likelihood - cost(len(self.log_density)) * len(self.commits)
 
     def select(self, clusters: Tensor, log_weight: Tensor) -> "Predicted":
         """Some of the clusters, with other weights."""
         commits = tuple(self.commits[number] for number in clusters.tolist())
         return Predicted(commits, self.log_density[:, clusters], log_weight)
+
+
+def cost(n_points: int) -> float:
+    """What a cluster has to add to the log-likelihood of a set, in nats."""
+    return min(COST, COST_OF_A_POINT * n_points)
 
 
 @torch.inference_mode()
@@ -101,8 +107,8 @@ def em_by_network(
 ) -> Predicted:
     """The most probable mixture of some rounds of EM, from labels (N,) of points (N, D).
 
-    -1 is no cluster. change_k: whether clusters may be dropped and merged; each has to add COST to
-    the log-likelihood.
+    -1 is no cluster. change_k: whether clusters may be dropped and merged; each has to add its cost
+    to the log-likelihood.
     """
     if not change_k:
         return _rounds(system, points, labels)
@@ -134,7 +140,7 @@ def _rounds(
             weight = estimate_weights(found.log_density, found.log_weight)
             found = found._replace(log_weight=weight)
         else:
-            found = found.select(*needed_components(found.log_density, COST, *bounds))
+            found = found.select(*needed_components(found.log_density, cost(len(points)), *bounds))
         if best is None or found.score > best.score:
             best = found
         before, labels = labels, found.log_joint.argmax(1)
