@@ -31,8 +31,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Render every equation as inline SVG, which needs no script and no fonts."""
-    return EQUATION.sub(_equation, content)
+    """Render every equation as inline SVG, which needs no script and no fonts.
+
+    A figure and its standard error stay on one line.
+    """
+    return EQUATION.sub(_equation, content).replace(" ± ", "\u00a0±\u00a0")
 
 
 def on_files(files: Any, config: Any) -> Any:

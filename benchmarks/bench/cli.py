@@ -149,7 +149,7 @@ def warped_published(
         from bench.warped import SHIPPED_PUBLISHED, run_published
 
         names = _known(weights or SHIPPED_PUBLISHED)
-    options = {"weights": names, "ledger": out / "warped-published.jsonl", "resume": resume}
+    options: dict[str, Any] = {"weights": names, "ledger": out / "warped-published.jsonl", "resume": resume}
     _measure(
         lambda progress: run_published(
             _of_each(sets or [1000]), peer_sets, seed, progress, **options
@@ -176,7 +176,7 @@ def emnist(
         from bench.emnist import SHIPPED, run_emnist
 
         names = _known(weights or SHIPPED)
-    options = {"weights": names, "ledger": out / "emnist.jsonl", "resume": resume}
+    options: dict[str, Any] = {"weights": names, "ledger": out / "emnist.jsonl", "resume": resume}
     _measure(
         lambda progress: run_emnist(_of_each(sets or [50]), peer_sets, seed, progress, **options),
         out,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coterie.cli.category_note import category_notes
 from coterie.cli.cluster_images import cluster_images
 from coterie.cli.on_engine import Settings, cluster_on_engine, refuse_for_engine
 from coterie.cli.options import (
@@ -261,5 +262,6 @@ def _fit(model: "AmortizedClusterer", table: "Table") -> FitResult:
         else:
             model.fit(table.encoded)
     notes = [str(warning.message) for warning in caught]
-    every = [*table.notes, *notes, *model.clustering_.warnings]
+    divided = category_notes(table.encoding, table.values, model.labels_)
+    every = [*table.notes, *notes, *model.clustering_.warnings, *divided]
     return FitResult(model, tuple(dict.fromkeys(every)))

@@ -77,5 +77,5 @@ class HashedSample:
             for which in np.flatnonzero(more):
                 found.setdefault(int(which), np.append(batch[rows[which]], start + rows[which]))
             start += len(batch)
-        which = np.array(sorted(found), dtype=np.intp)
-        return Located(counts, which, np.array([found[each] for each in which.tolist()]))
+        places = np.array(sorted(found), dtype=np.intp)
+        return Located(counts, places, np.array([found[each] for each in places.tolist()]))
