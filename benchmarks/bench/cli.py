@@ -149,13 +149,14 @@ def warped_published(
         from bench.warped import SHIPPED_PUBLISHED, run_published
 
         names = _known(weights or SHIPPED_PUBLISHED)
-    options: dict[str, Any] = {"weights": names, "ledger": out / "warped-published.jsonl", "resume": resume}
+    kept = out / "warped-published.jsonl"
+    options: dict[str, Any] = {"weights": names, "ledger": kept, "resume": resume}
     _measure(
         lambda progress: run_published(
             _of_each(sets or [1000]), peer_sets, seed, progress, **options
         ),
         out,
-        kept=out / "warped-published.jsonl",
+        kept=kept,
     )
 
 

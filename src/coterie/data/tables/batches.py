@@ -27,14 +27,19 @@ def encoded_batches(
     remarks = Remarks() if remarks is None else remarks
     pairs = zip(encoding.columns, encoding.parts, strict=True)
     categories = frozenset(name for name, part in pairs if isinstance(part, Indicators))
+    # Where cells have types, text may still be numbers with a currency: the encoding reads those.
+    encode = () if source.text_is_data else frozenset(encoding.columns) - categories
     start = 0
     for batch in source.batches():
-        columns = columns_of(source, encoding.columns, as_text=categories)
+        columns = columns_of(source, encoding.columns, encode=encode, as_text=categories)
         read = read_batch(columns, batch.frame, start).T
         _refuse_other_kinds(source, columns)
         refuse_infinite(source, columns)
         framed = (column.framed(values) for column, values in zip(columns, read, strict=True))
-        values = np.asarray(encoding.encode(framed, remarks).table, dtype=np.float64)
+        try:
+            values = np.asarray(encoding.encode(framed, remarks).table, dtype=np.float64)
+        except ValueError as error:
+            raise SourceError(f"{source.name}: {error}") from None
         rows = np.arange(start, start + len(values))
         start += len(rows)
         yield EncodedBatch(batch, rows, values)
