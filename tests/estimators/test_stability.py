@@ -1,13 +1,12 @@
 """Several samples of a large table vote."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
 import coterie
-from coterie.inference import engine
+from coterie.inference import election, engine
+from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.metrics import ari
 
 SMALL = "amcp-universal-small"
@@ -57,17 +56,20 @@ def test_samples_that_disagree_are_said(asked):
     assert model.stability_ < 0.7
 
 
-def test_mixtures_that_differ_are_settled_on_the_rows_of_all_samples(asked):
-    points, labels = make_blobs(3000, centers=8, center_box=(-10, 10), random_state=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = coterie.AMCP(SMALL, context_size=300).fit(points)
-    assert asked in ([300, 300], [300] * 3)  # a third where one of the first two has no mixture
-    assert model.fitted_.rule.n_clusters == model.n_clusters_
-    assert model.k_probabilities_.argmax() == model.n_clusters_
-    assert len(model.sample(5)[0]) == 5  # there is a density
-    alone = coterie.AMCP(SMALL).fit(points[:300]).predict(points)
-    assert ari(labels, model.labels_) > ari(labels, alone)
+def test_a_mixture_is_found_on_the_rows_of_all_samples_where_two_differ(asked, monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 10, 3000)
+    places = np.array(
+        [(0, 0), (3.7, 0), *((12 * x, 12 * y) for x in (-1, 1, 2, 3) for y in (1, 2))]
+    )
+    points = places[labels] + rng.standard_normal((3000, 2))
+    settled = coterie.AMCP(SMALL, context_size=200).fit(points)
+    monkeypatch.setattr(election, "is_settled", lambda votes: False)
+    together = coterie.AMCP(SMALL, context_size=200).fit(points)
+    assert asked == [200] * 4
+    assert together.n_clusters_ == together.k_probabilities_.argmax() == 10
+    assert isinstance(together.fitted_.rule, FullMixtureRule)
+    assert ari(labels, together.labels_) > ari(labels, settled.labels_)
 
 
 def test_weights_and_specialists_have_one_sample(asked, blobs):

@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from sklearn.mixture import GaussianMixture
 
 from coterie.metrics import ari
-from coterie.mixtures.search import best_of, fit_mixture
+from coterie.mixtures.search import fit_mixture
 
 PLACES = np.array(
     [
@@ -162,18 +162,3 @@ def test_labels_must_be_as_many_as_points():
         fit_mixture(np.eye(3), np.zeros(2, dtype=int))
     with pytest.raises(ValueError, match="too few"):
         fit_mixture(np.eye(6), np.zeros(6, dtype=int), at_least=5)
-
-
-def test_the_best_of_several_starts_is_taken():
-    points, labels = ten(1000, seed=0)
-    nine = np.where(labels == 1, 0, labels)
-    fit = best_of(points, [nine, labels, labels // 2])
-    assert fit.n_clusters == 10
-    assert ari(fit.labels, bayes(points)) > 0.99
-    assert {5, 9, 10} <= set(fit.log_evidence)
-
-
-def test_it_keeps_to_the_numbers_that_are_allowed(three):
-    points, labels = three
-    assert best_of(points, [labels], at_least=4) is None
-    assert best_of(points, [labels, labels * 0], at_most=2).n_clusters <= 2

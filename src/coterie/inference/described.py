@@ -7,13 +7,14 @@ it cannot be told from the set (`mixtures/adequacy.py`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coterie.frames.protocol import FramedTable
 from coterie.frames.standard import StandardColumns
 from coterie.inference.answer import Answer
 from coterie.inference.constraints import Constraints
@@ -24,11 +25,11 @@ from coterie.inference.proposal import Proposal
 from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.judge.verdict import Verdict
 from coterie.mixtures.adequacy import adequacy, expected_ari, is_too_different
-from coterie.mixtures.search import MOST_CLUSTERS, MixtureFit, best_of, fit_mixture
+from coterie.mixtures.search import MOST_CLUSTERS, MixtureFit, fit_mixture
 
 MOST_COLUMNS = 64
 MOST_ROWS = 2_000
-MOST_PRODUCTS = 5_000_000  # of columns of all rows, that are kept at once
+MOST_TOGETHER = 6_000  # of several contexts: this takes no longer than a search in three of them
 FEWEST_ROWS = 100  # fewer tell too little of the shape of clusters
 ROWS_PER_COLUMN = 8  # of each cluster: with fewer its covariance says nothing
 # In nats: what each cluster more than the network's must add to the evidence of narrow sets. Of 121
@@ -62,13 +63,19 @@ class DescribedEnding:
 
 
 def described_by(
-    points: NDArray[np.float32], labels: NDArray[np.integer], constraints: Constraints
+    points: NDArray[np.float32],
+    labels: NDArray[np.integer],
+    constraints: Constraints,
+    *,
+    most_rows: int = MOST_ROWS,
 ) -> MixtureFit | None:
     """The mixture that describes points (m, D), None where none does.
 
-    labels (m,): where the search starts, -1 for points that belong nowhere.
+    labels (m,): where the search starts, -1 for points that belong nowhere; most_rows: on how many
+    points it is found. It has to describe MOST_ROWS of them: the more there are, the less is a
+    Gaussian to the eyes of a test.
     """
-    rows = evenly_spaced(len(points), MOST_ROWS)
+    rows = evenly_spaced(len(points), most_rows)
     varies = np.ptp(points[rows], axis=0) > 0
     width = int(varies.sum())
     if len(rows) < FEWEST_ROWS or not width or not varies[:width].all():
@@ -96,7 +103,9 @@ def described_by(
     occupied = len(np.unique(fit.labels)) == fit.n_clusters
     if not occupied or (width <= NARROW and not is_decisive(fit, n_found)):
         return None
-    return fit if adequacy(told, fit).holds else None
+    tested = evenly_spaced(len(told), MOST_ROWS)
+    part = replace(fit, responsibilities=fit.responsibilities[tested])
+    return fit if adequacy(told[tested], part).holds else None
 
 
 def is_decisive(fit: MixtureFit, n_found: int) -> bool:
@@ -106,26 +115,27 @@ def is_decisive(fit: MixtureFit, n_found: int) -> bool:
     return more <= 0 or fit.log_evidence[fit.n_clusters] - before >= more * DECISIVE
 
 
-def described_together(answers: Sequence[Answer], rows: Rows, constraints: Constraints) -> Answer:
-    """The mixture of the largest evidence on more rows (m,), of those near several contexts'.
+def described_together(
+    answers: Sequence[Answer], rows: Rows, constraints: Constraints
+) -> Answer | None:
+    """The mixture that describes many rows (m,) of a set of which contexts were asked, or None.
 
-    More rows tell more of the number of clusters, and of where each of them is.
+    The search starts from what one of them says, if possible from a mixture. More rows than those
+    of a context tell more of the number of clusters, and of where each of them is.
     """
-    first = answers[0]
-    context = first.context._replace(points=np.asarray(first.points[first.context.rows]))
-    width = int((np.ptp(context.points, axis=0) > 0).sum())
-    n_products = (width + 1) * (width + 2) // 2
-    rows = rows[evenly_spaced(len(rows), max(MOST_ROWS, MOST_PRODUCTS // n_products))]
-    fit = best_of(
-        np.asarray(first.points[rows])[:, :width],
-        [each.labels(rows) for each in answers],
-        at_least=constraints.at_least,
-        at_most=constraints.at_most,
-    )
+    start = max(answers, key=lambda each: each.ended.described)
+    table = start.context.table
+    framed = start.points if table is None else table
+    context = start.context._replace(points=np.asarray(framed[rows]), rows=rows)
+    points, frame = _all_columns(context)
+    fit = described_by(points, start.labels(rows), constraints, most_rows=MOST_TOGETHER)
     if fit is None:
-        return first
-    ended = _ended(fit, context)._replace(frame=first.ended.frame)
-    return first._replace(ended=with_noise(ended, context, constraints))
+        return None
+    if table is not None and frame is not None:
+        framed = FramedTable(table.table, frame)
+    ended = _ended(fit, context)._replace(frame=frame)
+    ended = with_noise(ended, context._replace(points=points), constraints)
+    return start._replace(points=framed, ended=ended)
 
 
 def _ended(fit: MixtureFit, context: Context) -> Ended:

@@ -1,9 +1,8 @@
 """The answer of a large set, of which several contexts are asked.
 
-Two contexts that agree are enough. Where they differ, more are asked, and they agree step by step:
+Two contexts that agree are enough. Where they differ, an answer is found step by step:
 
-1. whether a mixture of Gaussians describes the set. If it does, the contexts' mixtures compete on
-   the rows of all of them (`described_together`);
+1. whether a mixture of Gaussians describes the rows of all of them: if so, it is the answer;
 2. otherwise, where a judge has chosen, on the method: the one of the best mean score. A network or
    a mixture that finds the number of clusters itself is one method, k-means with k clusters is one
    for each k;
@@ -47,8 +46,13 @@ class Asked(NamedTuple):
     stability: float | None
 
 
-def ask_contexts(ask: Ask, contexts: Sequence[Sample], constraints: Constraints) -> Asked:
-    """The answer of contexts, which are asked one by one until two agree."""
+def ask_contexts(
+    ask: Ask, contexts: Sequence[Sample], constraints: Constraints, *, mixture: bool
+) -> Asked:
+    """The answer of two contexts if they agree, otherwise of all.
+
+    mixture: whether one of Gaussians is tried in each of them.
+    """
     if len(contexts) == 1:
         return Asked(ask(contexts[0]), None)
     compared = np.concatenate([sample.rows for sample in contexts[:2]])
@@ -57,13 +61,9 @@ def ask_contexts(ask: Ask, contexts: Sequence[Sample], constraints: Constraints)
     if is_settled(votes):
         # The first, unless only the other one was shown to describe its context.
         return Asked(max(answers, key=lambda each: each.ended.described), mean_agreement(votes))
-    if len({each.ended.described for each in answers}) == 2 and len(contexts) > 2:
-        answers.append(ask(contexts[2]))
-        votes.append(answers[-1].labels(compared))
-    described = [each for each in answers if each.ended.described]
-    if 2 * len(described) > len(answers):
-        rows = np.unique(np.concatenate([sample.rows for sample in contexts]))
-        return Asked(described_together(described, rows, constraints), mean_agreement(votes))
+    rows = np.unique(np.concatenate([sample.rows for sample in contexts]))
+    if mixture and (found := described_together(answers, rows, constraints)) is not None:
+        return Asked(found, mean_agreement(votes))
     answers = [each.undescribed() for each in answers]
     answers += [ask(sample, mixture=False) for sample in contexts[len(answers) :]]
     votes = [each.labels(compared) for each in answers]

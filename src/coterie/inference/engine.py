@@ -101,7 +101,9 @@ def cluster_points(
         with one_thread_if_small(len(sample.rows)):
             return answer_for(system, points, own, sample.rows, columns, exact, generator)
 
-    elected, stability = ask_contexts(ask, contexts, config.constraints)
+    elected, stability = ask_contexts(
+        ask, contexts, config.constraints, mixture=config.ending.otherwise is not None
+    )
     points, context, proposal, warnings, ended = elected
     steps = trace(proposal, context, whole=config.whole_trace)
     if ended.frame is not None:

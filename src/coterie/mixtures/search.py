@@ -12,9 +12,8 @@ it takes about 50 ms on one thread.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,73 +90,33 @@ def fit_mixture(
     """
     if not len(points) == len(labels) > 0:
         raise ValueError(f"{len(points)} points, {len(labels)} labels")
-    scaled = _scaled(points)
-    start = members(labels)
-    limit = max(MOST_CLUSTERS, len(start)) if at_most is None else at_most
-    tried = _Tried(scaled.cloud, at_least, limit)
-    tried.search(start, is_futile or (lambda *_: False))
-    return scaled.fit(tried)
-
-
-def best_of(
-    points: NDArray,
-    starts: Sequence[NDArray[np.integer]],
-    *,
-    at_least: int = 1,
-    at_most: int | None = None,
-) -> MixtureFit | None:
-    """The mixture of the largest evidence for points (N, D) near one of several partitions (N,).
-
-    EM starts from each; cuts that pay and single removals are tried on the best. None if no
-    partition has at_least to at_most clusters.
-    """
-    scaled = _scaled(points)
-    limit = max(MOST_CLUSTERS, *(len(np.unique(labels)) for labels in starts))
-    tried = _Tried(scaled.cloud, at_least, limit if at_most is None else at_most)
-    for labels in starts:
-        tried.settle(members(labels))
-    if not tried.by_number:
-        return None
-    tried.cut_what_pays(tried.best())
-    tried.improve()
-    return scaled.fit(tried)
-
-
-class _Scaled(NamedTuple):
-    """Points (N, D) about their mean (D,) in units (D,) of their spread."""
-
-    cloud: Cloud
-    centre: Array
-    unit: Array
-
-    def fit(self, tried: "_Tried") -> MixtureFit:
-        """The best mixture that was tried, in the units of the points."""
-        best = tried.best()
-        by_weight = best.mixture.take(np.argsort(-best.mixture.log_weight, kind="stable"))
-        # A final E-step, so that the labels equal those predicted later for the same points.
-        found = expectation(log_joint(self.cloud.rows, by_weight))
-        log_volume = len(self.cloud.points) * float(np.log(self.unit).sum())
-        mixture = FullMixture(
-            by_weight.log_weight,
-            by_weight.mean * self.unit + self.centre,
-            by_weight.covariance * np.outer(self.unit, self.unit),
-        )
-        return MixtureFit(
-            mixture,
-            best.strength,
-            np.ascontiguousarray(found.responsibilities.T),
-            float(found.log_likelihood.sum()) - log_volume,
-            {k: fit.evidence - log_volume for k, fit in sorted(tried.by_number.items())},
-        )
-
-
-def _scaled(points: NDArray) -> _Scaled:
     numbers = np.asarray(points, dtype=np.float64)
     centre = numbers.mean(0)
     centred = numbers - centre
     spread = centred.std(0)
     unit = np.where(spread > 0, spread, spread.max() or 1.0)
-    return _Scaled(cloud_of(centred / unit), centre, unit)
+    cloud = cloud_of(centred / unit)
+    start = members(labels)
+    limit = max(MOST_CLUSTERS, len(start)) if at_most is None else at_most
+    tried = _Tried(cloud, at_least, limit)
+    tried.search(start, is_futile or (lambda *_: False))
+    best = tried.best()
+    by_weight = best.mixture.take(np.argsort(-best.mixture.log_weight, kind="stable"))
+    # A final E-step, so that the labels equal those predicted later for the same points.
+    found = expectation(log_joint(cloud.rows, by_weight))
+    log_volume = len(numbers) * float(np.log(unit).sum())
+    mixture = FullMixture(
+        by_weight.log_weight,
+        by_weight.mean * unit + centre,
+        by_weight.covariance * np.outer(unit, unit),
+    )
+    return MixtureFit(
+        mixture,
+        best.strength,
+        np.ascontiguousarray(found.responsibilities.T),
+        float(found.log_likelihood.sum()) - log_volume,
+        {k: fit.evidence - log_volume for k, fit in sorted(tried.by_number.items())},
+    )
 
 
 class _Tried:
@@ -181,29 +140,16 @@ class _Tried:
 
     def search(self, start: Array, is_futile: Callable[[Array, FullMixture], bool]) -> None:
         """Run all moves from responsibilities (K, N)."""
-        fit = self.begin(start)
+        # The strength estimated from clusters of equal shape, as of k-means, may be misleading.
+        strengths = {weighed(self.cloud, start, -math.inf).strength, USUAL_STRENGTH}
+        fits = [self._after(start, strength, FIRST_STEPS) for strength in sorted(strengths)]
+        fit = max(fits, key=lambda each: each.evidence)
         fit = self.cut_what_pays(fit)
         fit = self.cut_what_must(fit)
         if is_futile(self.cloud.points, self.cut_all(fit).mixture):
             return
         self.follow_removals(fit)
         self.follow_removals(self.cut_all(self.best()))
-        self.improve()
-
-    def begin(self, start: Array) -> SharedFit:
-        """The first fit from responsibilities (K, N)."""
-        # The strength estimated from clusters of equal shape, as of k-means, may be misleading.
-        strengths = {weighed(self.cloud, start, -math.inf).strength, USUAL_STRENGTH}
-        fits = [self._after(start, strength, FIRST_STEPS) for strength in sorted(strengths)]
-        return max(fits, key=lambda each: each.evidence)
-
-    def settle(self, start: Array) -> None:
-        """EM to the end from responsibilities (K, N)."""
-        fit = self.begin(start)
-        self._after(fit.responsibilities, fit.strength, LAST_STEPS)
-
-    def improve(self) -> None:
-        """Try to improve the best fit as long as the evidence grows."""
         for _ in range(ROUNDS):
             before = self.best().evidence
             self.improve_best()
