@@ -5,7 +5,7 @@ from torch import Generator, Tensor, nn
 from coterie.densities.gaussian import DiagonalGaussian
 from coterie.densities.protocol import Density
 
-LOG_SCALES = (-6.0, 4.0)
+LOG_SCALES = (-6.0, 4.0)  # of a Gaussian, which keep its density bounded
 
 
 class DensityHead(nn.Module):

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from coterie.densities.heads import LOG_SCALES
 from coterie.functional.em import Gaussians
 from coterie.layers.set_blocks import ISAB, SAB, AdaptivePMA
 from coterie.systems.act_st.config import ACTSTConfig
-
-LOG_SCALES = (-6.0, 4.0)  # keep the density bounded, as in DAC
 
 
 class Decoded(NamedTuple):
