@@ -57,9 +57,11 @@ def costs(kept: dict[str, Row]) -> str:
 
 
 def failed(kept: Row) -> str:
-    """The number of failures; a traceback in the log of the server is one too."""
+    """The number of failures; of the server: its errors, hangs and tracebacks in its log."""
     row = kept["row"]
-    return f"{len(row['failures']) + row.get('tracebacks', 0)}"
+    if "server_errors" in row:
+        return f"{row['server_errors'] + row['hangs'] + row['tracebacks']}"
+    return f"{len(row['failures'])}"
 
 
 def _labels_or_refused(row: Row) -> str:
@@ -80,7 +82,8 @@ def _resumed(row: Row) -> str:
 
 def _answered(row: Row) -> str:
     good = row["statuses"].get("200", 0)
-    return f"{good:,} answered, the rest refused, left or closed; no 5xx, no hang"
+    errors, hangs = row["server_errors"] or "no", row["hangs"] or "no"
+    return f"{good:,} answered, the rest refused, left or closed; {errors} 5xx, {hangs} hang"
 
 
 CAMPAIGNS: dict[str, tuple[str, Callable[[Row], str]]] = {

@@ -79,8 +79,8 @@ def write_odd_tensors(path: Path, random: Random) -> None:
     odd: tuple[Callable[[], Any], ...] = (
         lambda: tensors.pop(name),
         lambda: tensors.update({f"{name}.more": tensor.clone()}),
-        lambda: tensors.update({name: torch.full_like(tensor, torch.nan)}),
-        lambda: tensors.update({name: torch.full_like(tensor, torch.inf)}),
+        lambda: tensors.update({name: torch.full(tensor.shape, torch.nan)}),
+        lambda: tensors.update({name: torch.full(tensor.shape, torch.inf)}),
         lambda: tensors.update({name: tensor * 1e30}),
         lambda: tensors.update({name: torch.zeros_like(tensor)}),
         lambda: tensors.update({name: tensor[None]}),

@@ -10,7 +10,7 @@ AMCP = (
     *("amcp-universal", "amcp-universal-tables", "amcp-universal-small", "amcp-mog2d"),
     *("amcp-mog2d-wide", "amcp-warped2d"),
 )
-DAC = ("dac-mog2d",)
+OTHERS = {"dac": ("dac-mog2d", "dac-warped2d"), "act_st": ("act_st-mog2d",), "ncp": ("ncp-mog2d",)}
 # For each setting the values that are in order, and those that are not.
 SETTINGS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "n_clusters": (
@@ -35,14 +35,17 @@ SETTINGS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
 OF_AMCP = ("second_look", "e_step", "n_em_steps")
 RARE = ("columns", "exclude", "categorical", "device", "weights", "e_step", "n_em_steps")
 CHANGED, RARELY_CHANGED, WRONG = 0.2, 0.03, 0.06
+OTHER = 0.3  # the share of attempts with another system than AMCP
 
 
 def settings(random: Generator) -> dict[str, Any]:
     """Settings of an estimator, with its `system`; one attempt in some has a wrong value."""
-    system = "dac" if random.random() < 0.15 else "amcp"
-    chosen: dict[str, Any] = {"weights": _pick(random, DAC if system == "dac" else AMCP)}
+    system = _pick(random, tuple(OTHERS)) if random.random() < OTHER else "amcp"
+    chosen: dict[str, Any] = {"weights": _pick(random, OTHERS.get(system, AMCP))}
+    if system == "ncp":
+        chosen["n_samples"] = 2  # it seats rows one by one, which takes its time
     for name, (right, wrong) in SETTINGS.items():
-        if system == "dac" and name in OF_AMCP:
+        if system != "amcp" and name in OF_AMCP:
             continue
         if random.random() < (RARELY_CHANGED if name in RARE else CHANGED):
             chosen[name] = _pick(random, wrong if random.random() < WRONG else right)

@@ -27,7 +27,12 @@ from reliability._odd_settings import sample_weight, settings
 from reliability._supervised import endings
 
 KINDS = sorted(TABLES)
-ESTIMATORS = {"amcp": coterie.AMCP, "dac": coterie.DAC}
+ESTIMATORS = {
+    "amcp": coterie.AMCP,
+    "dac": coterie.DAC,
+    "act_st": coterie.ACTST,
+    "ncp": coterie.NCP,
+}
 # Who refuses on purpose: this package, and the checks of scikit-learn that it calls.
 REFUSING = ("coterie/", "sklearn/utils/")
 # A message must name what is wrong: a part of the input, or a setting.
@@ -35,7 +40,10 @@ NAMED = (
     *("X", "column", "row", "array", "weight", "feature", "sample", "parameter"),
     *("device", "model", "n_clusters"),
 )
-FURTHER = ("predict", "predict_proba", "unlike", "fit", "transform")
+FURTHER = (
+    *("predict", "predict_proba", "unlike", "fit", "transform", "sample_partitions"),
+    *("co_assignment", "score_samples", "sample"),
+)
 TO_A_FILE, MORE, BELIEF = 0.1, 0.2, 0.03  # shares of the attempts
 
 
@@ -124,10 +132,22 @@ def _fit(kind: str, made: int, chosen: dict[str, Any], random: Any) -> str:
     if not wrong and random.random() < MORE:
         method = FURTHER[int(random.integers(len(FURTHER)))]
         other = TABLES[KINDS[int(random.integers(len(KINDS)))] if random.random() < 0.7 else kind]
-        answer = getattr(first, method)(further := other(random))
-        if method != "fit" and len(answer) != _count(further):
-            wrong = f"{method} answers for {len(answer)} rows"
+        wrong = _broken_answer(first, method, other(random))
     return wrong or "labels"
+
+
+def _broken_answer(model: AmortizedClusterer, method: str, further: Any) -> str:
+    """What is wrong with the answer to one more question, which may be refused."""
+    if not hasattr(model, method):  # clusters without a density
+        return ""
+    if method == "sample":
+        rows, labels = model.sample(7, random_state=0)
+        return "" if len(rows) == len(labels) == 7 and np.isfinite(rows).all() else "no 7 rows"
+    answer = getattr(model, method)(further)
+    if method == "fit":
+        return ""
+    count = answer.shape[1] if method == "sample_partitions" else len(answer)
+    return "" if count == _count(further) else f"{method} answers for {count} rows"
 
 
 def _broken(model: AmortizedClusterer, n: int, weighted: bool) -> str:

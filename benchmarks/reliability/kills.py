@@ -2,7 +2,9 @@
 
 After every kill each file in the folder must be whole or absent. The training is then resumed, and
 killed again, until it ends: with the weights of one that was never killed, bit for bit, and without
-a file of the runs that died.
+a file of the runs that died. The systems take turns.
+
+    python benchmarks/reliability kills --attempts 50
 """
 
 import multiprocessing
@@ -10,18 +12,22 @@ import os
 import signal
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from coterie.data.priors.mog import MixtureOfGaussians
 from coterie.training.presets import preset
 from coterie.training.recipe import Recipe
 from coterie.weights.format import WeightsError, load_tensors
+from reliability._small_systems import SMALL
 from reliability._supervised import PRELOADED, START
 
 PATIENCE = 600  # seconds that a training may take
 STEPS, EVERY = 12, 3
+KILLED = ("dac", "dac with flows", "act_st", "ncp", "chigac")  # beside the shipped recipe
 MOMENTS = ("step", "half written", "before the rename", "after the rename", "time")
 
 
@@ -46,15 +52,16 @@ class AtStep:
             _die()
 
 
-def campaign(attempts: int, seed: int = 0, recipe: Recipe | None = None) -> dict[str, Any]:
-    """Kill trainings of the smallest recipe so many times; the row counts what came of them."""
+def campaign(
+    attempts: int, seed: int = 0, recipes: Sequence[Recipe] | None = None
+) -> dict[str, Any]:
+    """Kill trainings of small recipes so many times; the row counts what came of them."""
     random, moments, failures, runs = Random(seed), Counter(), [], 0
-    recipe = _smallest() if recipe is None else recipe
+    recipes = _small_recipes() if recipes is None else recipes
     with tempfile.TemporaryDirectory() as home:
-        whole = Path(home) / "whole"
-        assert _train(recipe, whole, None) == 0
-        expected = _tensors(whole)
+        whole = [_whole(recipe, Path(home) / recipe.name) for recipe in recipes]
         while sum(moments.values()) < attempts:
+            recipe, expected = recipes[runs % len(recipes)], whole[runs % len(recipes)]
             folder, runs = Path(home) / f"run{runs}", runs + 1
             left = attempts - sum(moments.values())
             for kill in _some_kills(random, left, sure=runs % 4 == 0):
@@ -65,22 +72,37 @@ def campaign(attempts: int, seed: int = 0, recipe: Recipe | None = None) -> dict
             else:
                 if _train(recipe, folder, None) != 0:
                     failures.append(f"run {runs} was not resumed")
+                    continue
             failures += [f"run {runs}: {each}" for each in _differences(folder, expected)]
     return {
         "campaign": "kills",
         "attempts": sum(moments.values()),
         "seed": seed,
-        "recipe": recipe.name,
+        "recipes": [recipe.name for recipe in recipes],
         "runs": runs,
         "moments": dict(sorted(moments.items())),
         "failures": failures,
     }
 
 
-def _smallest() -> Recipe:
-    recipe = preset("amcp-small")
-    training = replace(recipe.training, steps=STEPS, checkpoint_every=EVERY)
-    return replace(recipe, training=training)
+def _small_recipes() -> list[Recipe]:
+    """The smallest recipe that ships, and the small network of every system that reads tables."""
+    shipped = preset("amcp-small")
+    training = replace(shipped.training, steps=STEPS, checkpoint_every=EVERY)
+    prior = MixtureOfGaussians(n_max=30, k_max=2)
+    return [
+        replace(shipped, training=training),
+        *(
+            Recipe(name, SMALL[name].system, SMALL[name].settings, prior, training)
+            for name in KILLED
+        ),
+    ]
+
+
+def _whole(recipe: Recipe, folder: Path) -> dict[str, Any]:
+    """The weights of a training that is never killed."""
+    assert _train(recipe, folder, None) == 0
+    return _tensors(folder)
 
 
 def _some_kills(random: Random, most: int, *, sure: bool) -> list[Kill]:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import coterie
 from coterie.cli.app import app
 from coterie.metrics import accuracy
+from reliability._small_systems import write_model, write_small
 
 DIGITS = Path(__file__).parents[1] / "estimators" / "digits.npz"
 ARGUMENTS = ("--weights", "mice-mnist")
@@ -129,3 +130,14 @@ def test_dark_writing_on_white_is_noted(digits, tmp_path):
     result = run("cluster", tmp_path, *ARGUMENTS)
     assert result.exit_code == 0
     assert "are dark and light swapped?" in " ".join(result.stdout.split())
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_tables_are_refused_by_weights_and_models_for_images(tmp_path):
+    weights, model, table = (tmp_path / name for name in ("w.safetensors", "m", "t.csv"))
+    write_small("amcp of images", weights)
+    model.write_bytes(write_model("amcp of images", weights))
+    table.write_text("a,b\n1,2\n3,5\n4,4\n9,1\n")
+    assert "64 numbers a row; X has 2" in refused(run("cluster", table, "--weights", weights))
+    line = refused(run("predict", table, "--model", model, "--out", tmp_path / "o.csv"))
+    assert "is for images: in Python, coterie.load(" in line

@@ -149,3 +149,20 @@ def test_weights_are_refused(values):
 def test_what_is_no_table_is_refused(values):
     with pytest.raises(ValueError, match="two dimensions"):
         AMCP(WEIGHTS).fit(da.from_array(values[:, 0], chunks=1000))
+    with pytest.raises(ValueError, match="X is a Series of dask"):
+        AMCP(WEIGHTS).fit(dd.from_pandas(pd.Series(values[:, 0]), npartitions=2))
+    for kind in (complex, object):
+        with pytest.raises(ValueError, match="which are no numbers"):
+            AMCP(WEIGHTS).fit(da.from_array(values[:9].astype(kind), chunks=(5, 3)))
+
+
+def test_other_questions_are_for_rows_in_memory(values):
+    collection = da.from_array(values[:60], chunks=(20, 3))
+    model = AMCP("amcp-mog2d").fit(collection[:, :2])
+    for ask in (model.unlike, model.score_samples, model.sample_partitions, model.co_assignment):
+        with pytest.raises(ValueError, match="give rows in memory"):
+            ask(collection[:, :2])
+        assert len(ask(values[:9, :2])) in (9, 10)
+    for ask in (model.sample_partitions, model.co_assignment):
+        with pytest.raises(ValueError, match="the labels of a collection are lazy"):
+            ask()

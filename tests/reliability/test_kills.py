@@ -21,7 +21,7 @@ TINY = Recipe(
 
 
 def test_killed_trainings_end_with_the_weights_of_one_that_was_not():
-    row = campaign(8, seed=0, recipe=TINY)
+    row = campaign(8, seed=0, recipes=[TINY])
     assert row["failures"] == []
     assert row["attempts"] == 8
     assert len(row["moments"]) >= 3

@@ -67,10 +67,15 @@ def predict(
         from coterie.data.tables.files import opened
         from coterie.estimators.loaded import load
         from coterie.frames.column_parts import Remarks
+        from coterie.frames.images import EncodedImages
 
         fitted = load(model)
         if not hasattr(fitted, "fitted_"):  # a network for images, whose weights are all of it
             refuse(f"{model} is for images: coterie cluster FOLDER --weights {model}")
+        if isinstance(fitted.fitted_.frame, EncodedImages):
+            refuse(
+                f"{model} is for images: in Python, coterie.load({str(model)!r}).predict(images)"
+            )
         remarks = Remarks()
         with (
             stages() as begin,

@@ -20,6 +20,7 @@ from coterie.estimators.chigac import CHiGac as _CHiGac
 from coterie.estimators.dac import DAC as _DAC
 from coterie.estimators.ncp import NCP as _NCP
 from coterie.frames.column_parts import Remarks
+from coterie.frames.encoded_table import Encoded
 
 
 class OverPartitions(AmortizedClusterer):
@@ -63,13 +64,19 @@ class OverPartitions(AmortizedClusterer):
         refuse_other_collections(X)
         return lazily_mapped(self, X)
 
-    def unlike(self, X: Any) -> Any:
-        """Which rows of X, in memory, are unlike those fitted: (n,)."""
+    def _check(self, X: Any, *, reset: bool) -> Encoded:
+        """Whatever else is asked is answered for rows in memory."""
         if is_collection(X):
             raise ValueError(
-                "unlike is not supported for collections of dask: give it rows in memory"
+                "X is a collection of dask, which fit, predict, predict_proba and transform take;"
+                " this is not supported for it: give rows in memory"
             )
-        return super().unlike(X)
+        return super()._check(X, reset=reset)
+
+    def _require_rows(self, method: str) -> None:
+        super()._require_rows(method)
+        if is_collection(self.labels_):
+            raise ValueError(f"the labels of a collection are lazy: give {method} rows, as X")
 
 
 class ACTST(OverPartitions, _ACTST):

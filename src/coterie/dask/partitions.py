@@ -36,7 +36,7 @@ def is_collection(X: Any) -> bool:
 
 def is_frame(X: Any) -> bool:
     """Whether a collection is a data frame."""
-    return hasattr(X, "columns") and hasattr(X, "map_partitions")
+    return hasattr(X, "columns") and hasattr(X, "map_partitions") and X.ndim == 2
 
 
 def refuse_other_collections(X: Any) -> None:
@@ -70,7 +70,7 @@ def refuse_partition(part: Any, like: Any) -> None:
         if part.ndim != 2 or part.shape[1] != like.shape[1]:
             raise ValueError(f"an array of shape {part.shape} instead of (n, {like.shape[1]})")
         if part.dtype.kind not in "iufb":
-            raise ValueError(f"values of the type {part.dtype} instead of {like.dtype}")
+            raise ValueError(f"X has values of the type {part.dtype}, which are no numbers")
         if len(part):
             refuse_bad_values(part)
         return

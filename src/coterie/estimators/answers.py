@@ -95,6 +95,10 @@ class Answers(TableReader):
             raise AttributeError(f"{attribute} needs the fit itself, and this model was loaded")
         return self._record
 
+    def _require_rows(self, method: str) -> None:
+        """Refuse a method without X where the fitted rows are not there."""
+        self._fit_record(f"{method} without X")
+
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """The cluster of each row of X (n, d), by the rule found in `fit`."""
         table = self._read(X)
@@ -226,7 +230,7 @@ class Answers(TableReader):
         check_is_fitted(self)
         X, n_samples = rows_and_draws(X, n_samples)
         if X is None:
-            self._fit_record("sample_partitions without X")
+            self._require_rows("sample_partitions")
             labels, probabilities = self.labels_, self.probabilities_
         else:
             table = self._read(X)
@@ -244,7 +248,7 @@ class Answers(TableReader):
         """
         X, n_samples = rows_and_draws(X, n_samples)
         if X is None:
-            self._fit_record("co_assignment without X")
+            self._require_rows("co_assignment")
         require_pairs(len(self.labels_) if X is None else count_rows(X))
         return co_assignment(self.sample_partitions(X, n_samples, random_state=random_state))
 

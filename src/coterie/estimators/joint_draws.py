@@ -51,7 +51,8 @@ class JointDraws(AmortizedClusterer):
 
     def _fitted_rows(self) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
         """The fitted rows (n, D) as the network reads them, and which rows they are."""
-        outcome = self._fit_record("sample_partitions without X").outcome
+        self._require_rows("sample_partitions")
+        outcome = self._record.outcome
         if len(outcome.rows) != len(self.labels_) or len(np.unique(outcome.rows)) != len(
             outcome.rows
         ):

@@ -122,6 +122,9 @@ class TableReader:
             self.n_features_in_ = len(X.encoding.columns)
             self.feature_names_in_ = np.array(X.encoding.columns, dtype=object)
         refuse_bad_values(X.table, X.encoding.names)
+        image = self._image(reset=reset) if self._reads_images(reset=reset) else None
+        if image is not None:
+            return Encoded(*image_rows(X.table, image))
         return Encoded(X.table, ())
 
     def _column_choice(self) -> ColumnChoice:
