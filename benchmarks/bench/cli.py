@@ -146,17 +146,17 @@ def warped_published(
     1,000 sets of each setting, unless told otherwise.
     """
     with refusing():
-        from bench.warped import SHIPPED_PUBLISHED, run_published
+        from bench.warped import SETTINGS, SHIPPED_PUBLISHED, run_published
 
         names = _known(weights or SHIPPED_PUBLISHED)
-    kept = out / "warped-published.jsonl"
-    options: dict[str, Any] = {"weights": names, "ledger": kept, "resume": resume}
+        number = _of_each(sets or [1000], len(SETTINGS))
+    stored = out / "warped-published.jsonl"
     _measure(
         lambda progress: run_published(
-            _of_each(sets or [1000]), peer_sets, seed, progress, **options
+            number, peer_sets, seed, progress, weights=names, ledger=stored, resume=resume
         ),
         out,
-        kept=kept,
+        kept=stored,
     )
 
 
@@ -174,14 +174,17 @@ def emnist(
     50 sets of each setting, unless told otherwise.
     """
     with refusing():
-        from bench.emnist import SHIPPED, run_emnist
+        from bench.emnist import SETTINGS, SHIPPED, run_emnist
 
         names = _known(weights or SHIPPED)
-    options: dict[str, Any] = {"weights": names, "ledger": out / "emnist.jsonl", "resume": resume}
+        number = _of_each(sets or [50], len(SETTINGS))
+    stored = out / "emnist.jsonl"
     _measure(
-        lambda progress: run_emnist(_of_each(sets or [50]), peer_sets, seed, progress, **options),
+        lambda progress: run_emnist(
+            number, peer_sets, seed, progress, weights=names, ledger=stored, resume=resume
+        ),
         out,
-        kept=out / "emnist.jsonl",
+        kept=stored,
     )
 
 
@@ -323,8 +326,10 @@ def studies(
 app.command(epilog="Example: python benchmarks train study-amcp-base --device cuda")(train)
 
 
-def _of_each(sets: list[int]) -> int | list[int]:
+def _of_each(sets: list[int], n_settings: int) -> int | list[int]:
     """One number for all settings, or one for each."""
+    if len(sets) not in (1, n_settings):
+        raise ValueError(f"--sets once, or once for each of the {n_settings} settings")
     return sets[0] if len(sets) == 1 else sets
 
 

@@ -23,7 +23,7 @@ ALIKE = 0.98  # share of points in clusters that two partitions share, so that E
 # In nats. Of 20, 40 and 80, 80 came closest to the number of clusters on 72 held-out sets of warped
 # Gaussians: off by 0.07 at (1000, 4) and 0.33 at (3000, 12), without EM by 0.32 and 1.67.
 COST = 80.0
-COST_OF_A_POINT = 0.2  # at most, in sets that are smaller than those
+SMALLEST = 300  # points of those sets; in smaller ones a cluster costs less
 
 
 class Predicted(NamedTuple):
@@ -59,7 +59,7 @@ class Predicted(NamedTuple):
 
 def cost(n_points: int) -> float:
     """What a cluster has to add to the log-likelihood of a set, in nats."""
-    return min(COST, COST_OF_A_POINT * n_points)
+    return COST * min(1.0, n_points / SMALLEST)
 
 
 @torch.inference_mode()
