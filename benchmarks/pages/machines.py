@@ -14,10 +14,10 @@ def runs() -> str:
     """Every run: time, memory, and the rate beside that of pyarrow alone."""
     data = results("many_machines")
     found = data["runs"]
-    alone = {run["n_rows"]: run["seconds"] for run in found if run["name"] == "pyarrow alone"}
+    alone = {run["n_rows"]: run for run in found if run["name"] == "pyarrow alone"}
     rows = [_row(run, alone[run["n_rows"]]) for run in found]
     header = ["rows", "run", "s", "first pass, s", "second pass, s", "CPU s", "of pyarrow's rate"]
-    header += ["GiB in all", "others' share of the machine"]
+    header += ["by CPU s", "GiB in all", "others' share of the machine"]
     return f"{grid(header, rows)}\n\n{_told(found)}\n\n{_where(data)}\n"
 
 
@@ -45,7 +45,7 @@ def plan() -> str:
     )
 
 
-def _row(run: dict[str, Any], alone: float) -> list[str]:
+def _row(run: dict[str, Any], alone: dict[str, Any]) -> list[str]:
     told = run["told"] or {}
     if "failed" in told:
         reason = " ".join(told["failed"]) or "failed"
@@ -59,7 +59,8 @@ def _row(run: dict[str, Any], alone: float) -> list[str]:
         f"{spent['reading']:.1f}" if spent else "",
         f"{spent['labelling']:.1f}" if spent else "",
         f"{run['cpu_seconds']:.1f}",
-        f"{alone / run['seconds']:.2f}",
+        f"{alone['seconds'] / run['seconds']:.2f}",
+        f"{alone['cpu_seconds'] / run['cpu_seconds']:.2f}",
         memory,
         f"{run['others']:.0%}",
     ]
@@ -67,18 +68,23 @@ def _row(run: dict[str, Any], alone: float) -> list[str]:
 
 def _told(found: list[dict[str, Any]]) -> str:
     """The exponents of two workers, and what the second worker is worth."""
-    by_name: dict[str, dict[int, float]] = {}
-    for run in found:
-        by_name.setdefault(run["name"], {})[run["n_rows"]] = run["seconds"]
-    one, two = (by_name.get(name, {}) for name in ("1 worker, labels", "2 workers, labels"))
-    exponents = [
-        f"{math.log(two[more] / two[fewer]) / math.log(more / fewer):.2f}"
-        for fewer, more in pairwise(sorted(two))
-    ]
+    lines = []
+    for unit, key in (("the time", "seconds"), ("CPU seconds", "cpu_seconds")):
+        two = _column(found, "2 workers, labels", key)
+        exponents = [
+            f"{math.log(two[more] / two[fewer]) / math.log(more / fewer):.2f}"
+            for fewer, more in pairwise(sorted(two))
+        ]
+        if exponents:
+            lines.append(f"Exponents of {unit}, two workers: {', '.join(exponents)}.")
+    one, two = (_column(found, f"{name}, labels", "seconds") for name in ("1 worker", "2 workers"))
     faster = [f"{one[n] / two[n]:.2f} ({n:,} rows)" for n in sorted(two) if n in one]
-    lines = [f"Exponents of the time, two workers: {', '.join(exponents)}."] if exponents else []
     lines += [f"Two workers are faster than one by: {', '.join(faster)}."] if faster else []
     return " ".join(lines)
+
+
+def _column(found: list[dict[str, Any]], name: str, key: str) -> dict[int, float]:
+    return {run["n_rows"]: run[key] for run in found if run["name"] == name}
 
 
 def _where(data: dict[str, Any], more: str = "") -> str:

@@ -74,8 +74,8 @@ class HashedSample:
         for batch in self._again():
             more, rows = locate_hashes(salted(row_hashes(batch), self._salt), hashes)
             counts += more
-            for which in np.flatnonzero(more):
-                found.setdefault(int(which), np.append(batch[rows[which]], start + rows[which]))
+            for at in np.flatnonzero(more).tolist():
+                found.setdefault(at, np.append(batch[rows[at]], start + rows[at]))
             start += len(batch)
         places = np.array(sorted(found), dtype=np.intp)
         return Located(counts, places, np.array([found[each] for each in places.tolist()]))
