@@ -27,6 +27,9 @@ from coterie.inference.row_hashes import Hashes
 
 TIMEOUT = 10.0  # seconds until a scheduler must have answered
 SHOWN = 3  # of the files that failed
+# Of workers. Dask also has memory trimmed after each use, with which labelling takes three times
+# as long.
+ENVIRONMENT = {"OMP_NUM_THREADS": 1, "MKL_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1}
 
 Progress = Callable[[int], None]  # receives the number of rows done
 
@@ -34,10 +37,12 @@ Progress = Callable[[int], None]  # receives the number of rows done
 @contextmanager
 def connected(scheduler: str | None, n_workers: int | None = None) -> Iterator[Any]:
     """A client of the scheduler at an address, or of workers on this machine."""
+    import dask
     from distributed import Client, LocalCluster
 
     if scheduler is None:
         with (
+            dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}),
             LocalCluster(
                 n_workers=n_workers or os.cpu_count(),
                 threads_per_worker=1,
