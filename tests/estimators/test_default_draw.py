@@ -25,6 +25,7 @@ def test_rows_in_any_order_get_the_same_labels(table, weights):
     np.testing.assert_array_equal(once[order], permuted)
 
 
+@pytest.mark.filterwarnings("ignore:samples of the rows have different:UserWarning")
 def test_a_seed_draws_another_sample(table):
     claimed = [
         set(np.concatenate([step.offered for step in model.trace_]))

@@ -1,6 +1,5 @@
 """EM whose M-step is a network; here the network is the estimate of a Gaussian."""
 
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -9,7 +8,7 @@ import torch
 
 from coterie.data.batch import SetBatch
 from coterie.densities.gaussian import DiagonalGaussian
-from coterie.inference.amortized_em import em_by_network, em_with_restarts
+from coterie.inference.amortized_em import em_by_network
 from coterie.systems.protocol import Commit, State, everything_remains
 
 
@@ -84,32 +83,3 @@ def test_two_halves_of_a_cluster_become_one(blobs):
         found.log_joint.argmax(1).unique(return_counts=True)[1], torch.full((3,), 100)
     )
     assert len(em_by_network(SYSTEM, points, halves, change_k=True, at_least=4).commits) == 4
-
-
-class Groups(Moments):
-    """Each step finds the points on one side of a line; a large set is seen as one cluster."""
-
-    def step_limit(self, batch: SetBatch) -> int:
-        return 3
-
-    def finished(self, state: State) -> torch.Tensor:
-        return ~state.remaining.any(1)
-
-    def step(self, state: State, generator: Any = None) -> Commit:
-        commit = super().step(state, generator)
-        side = (lambda x, y: x < -2, lambda x, y: x > 2, lambda x, y: x == x)[len(state.commits)]
-        joined = state.remaining & side(*state.batch.points.unbind(-1))
-        return replace(commit, joined=joined, membership_logits=joined.float() - 0.5)
-
-
-def test_a_wrong_turn_on_the_whole_set_is_mended_from_halves(blobs):
-    points, truth = blobs
-    system, wrong = cast(Any, Groups()), torch.zeros_like(truth)
-    assert len(em_by_network(system, points, wrong, change_k=True).commits) == 1
-    found = em_with_restarts(system, points, wrong)
-    assert torch.equal(found.log_joint.argmax(1), truth)
-    again = em_with_restarts(system, points, wrong)
-    assert found.score == again.score
-    assert len(em_with_restarts(system, points, truth, at_least=3, at_most=3).commits) == 3
-    four = torch.where((truth == 0) & (points[:, 1] > 0), 3, truth)
-    assert len(em_with_restarts(system, points, four, at_least=4).commits) == 4

@@ -97,10 +97,11 @@ def locate_hashes(own: Hashes, wanted: Hashes) -> tuple[NDArray[np.int64], NDArr
     return np.bincount(which[rows], minlength=len(wanted)), first
 
 
-def draw(total: Survey, locate_all: Locate | None = None) -> Drawn:
+def draw(total: Survey, locate_all: Locate | None = None, size: int | None = None) -> Drawn:
     """The sample, given the survey of all partitions.
 
-    locate_all: asked, in a second pass, where more than one row in RARITY may be equal.
+    locate_all: asked, in a second pass, where more than one row in RARITY may be equal; size: of
+    the sample, by default what the surveys have room for.
     """
     sketch, rows = total.sketch, total.rows
     if sketch.is_short:
@@ -123,7 +124,7 @@ def draw(total: Survey, locate_all: Locate | None = None) -> Drawn:
         place = dict(zip(which.tolist(), range(len(which)), strict=True))
         taken = np.array([place[number] for number in kept], dtype=np.intp)
         rows = _joined([rows, take_rows(_joined([each.rows for each in located]), taken)])
-    drawn = draw_copies(sketch, frequent, sketch.capacity)
+    drawn = draw_copies(sketch, frequent, sketch.capacity if size is None else size)
     return Drawn(take_rows(rows, drawn.value), sketch.n_rows, total.missing)
 
 

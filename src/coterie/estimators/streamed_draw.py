@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.estimators.drawing import Located, Survey, draw, locate_hashes
-from coterie.inference.hashed_draw import merge_sketches, salted, sketch_rows
+from coterie.inference.hashed_draw import CAPACITY, merge_sketches, salted, sketch_rows
 from coterie.inference.row_hashes import Hashes, row_hashes
 
 Numbers = NDArray[np.float64]
@@ -48,7 +48,7 @@ class HashedSample:
             return np.arange(self.seen), np.concatenate(self._waiting)
         self._survey()
         assert self._total is not None
-        rows = draw(self._total, lambda hashes: [self._located(hashes)]).rows
+        rows = draw(self._total, lambda hashes: [self._located(hashes)], self._capacity).rows
         numbers = rows[:, -1].astype(np.intp)
         order = np.argsort(numbers, kind="stable")
         return numbers[order], np.ascontiguousarray(rows[order, :-1])
@@ -60,7 +60,8 @@ class HashedSample:
         if not len(values):
             return
         numbers = np.arange(self.seen - len(values), self.seen)
-        sketch, first = sketch_rows(salted(row_hashes(values), self._salt), self._capacity)
+        hashes = salted(row_hashes(values), self._salt)
+        sketch, first = sketch_rows(hashes, max(self._capacity, CAPACITY))  # as in memory
         rows = np.column_stack([values[first], numbers[first]])
         if self._total is not None:
             sketch, first = merge_sketches([self._total.sketch, sketch])

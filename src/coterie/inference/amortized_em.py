@@ -10,20 +10,16 @@ another one crosses.
 from typing import NamedTuple
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.functional.mixture_weights import estimate_weights, needed_components
-from coterie.inference.loop import find_labels
 from coterie.systems.protocol import Commit, Sequential
 
 ROUNDS = 4
-HALVES = 3  # of a set, from which EM is begun again
-ALIKE = 0.98  # share of points in clusters that two partitions share, so that EM would end alike
 # In nats. Of 20, 40 and 80, 80 came closest to the number of clusters on 72 held-out sets of warped
 # Gaussians: off by 0.07 at (1000, 4) and 0.33 at (3000, 12), without EM by 0.32 and 1.67.
 COST = 80.0
-SMALLEST = 300  # points of those sets; in smaller ones a cluster costs less
 
 
 class Predicted(NamedTuple):
@@ -49,50 +45,12 @@ class Predicted(NamedTuple):
     @property
     def score(self) -> float:
         """The log-likelihood, less what the clusters cost."""
-        return self.log_likelihood - cost(len(self.log_density)) * len(self.commits)
+        return self.log_likelihood - COST * len(self.commits)
 
     def select(self, clusters: Tensor, log_weight: Tensor) -> "Predicted":
         """Some of the clusters, with other weights."""
         commits = tuple(self.commits[number] for number in clusters.tolist())
         return Predicted(commits, self.log_density[:, clusters], log_weight)
-
-
-def cost(n_points: int) -> float:
-    """What a cluster has to add to the log-likelihood of a set, in nats."""
-    return COST * min(1.0, n_points / SMALLEST)
-
-
-@torch.inference_mode()
-def em_with_restarts(
-    system: Sequential,
-    points: Tensor,
-    labels: Tensor,
-    *,
-    at_least: int = 1,
-    at_most: int | None = None,
-) -> Predicted:
-    """The most probable mixture of `em_by_network`, from labels and from what halves suggest.
-
-    Where clusters cross, a loop that took a wrong turn is not mended by EM; on half of the points
-    it often takes another. The halves follow from the order of the points alone.
-    """
-
-    def climb(labels: Tensor) -> Predicted:
-        return em_by_network(
-            system, points, labels, change_k=True, at_least=at_least, at_most=at_most
-        )
-
-    best, generator = climb(labels), Generator().manual_seed(0)
-    for _ in range(HALVES):
-        half = torch.randperm(len(points), generator=generator)[: (len(points) + 1) // 2]
-        half = half.to(points.device)
-        proposed = torch.full_like(labels, -1)
-        proposed[half] = find_labels(system, SetBatch.single(points[half]))[0]
-        n_clusters = len(proposed[proposed >= 0].unique())
-        if n_clusters < at_least or _alike(proposed[half], best.log_joint.argmax(1)[half]):
-            continue
-        best = max(best, climb(proposed), key=lambda each: each.score)
-    return best
 
 
 @torch.inference_mode()
@@ -140,7 +98,7 @@ def _rounds(
             weight = estimate_weights(found.log_density, found.log_weight)
             found = found._replace(log_weight=weight)
         else:
-            found = found.select(*needed_components(found.log_density, cost(len(points)), *bounds))
+            found = found.select(*needed_components(found.log_density, COST, *bounds))
         if best is None or found.score > best.score:
             best = found
         before, labels = labels, found.log_joint.argmax(1)
@@ -194,15 +152,6 @@ def _neighbours(found: Predicted, labels: Tensor) -> list[tuple[int, int]]:
         nearest = int(others.argmax())
         pairs.add((min(number, nearest), max(number, nearest)))
     return sorted(pairs)
-
-
-def _alike(labels: Tensor, others: Tensor) -> bool:
-    """Whether nearly all points (N,) are in clusters that lie in each other."""
-    counts = torch.zeros(int(labels.max()) + 2, int(others.max()) + 1, device=labels.device)
-    ones = torch.ones_like(labels, dtype=counts.dtype)
-    counts.index_put_((labels, others), ones, accumulate=True)  # -1 is the last row
-    shared = min(float(counts.amax(0).sum()), float(counts.amax(1).sum()))
-    return shared >= ALIKE * len(labels)
 
 
 def _look(system: Sequential, points: Tensor, members: Tensor) -> Commit:

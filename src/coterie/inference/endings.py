@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from coterie.densities.protocol import NoMarginal
 from coterie.frames.protocol import Frame, FramedTable
 from coterie.functional.em import Gaussians
-from coterie.inference.amortized_em import em_by_network, em_with_restarts
+from coterie.inference.amortized_em import em_by_network
 from coterie.inference.assignment import apply_labels
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows
@@ -219,12 +219,14 @@ def predicted(
     labels = torch.from_numpy(apply_labels(own.rule, seen))
     points = torch.from_numpy(seen).to(own.rule.device)
     labels = labels.to(points.device)
-    if change_k:
-        found = em_with_restarts(
-            system, points, labels, at_least=constraints.at_least, at_most=constraints.at_most
-        )
-    else:
-        found = em_by_network(system, points, labels, change_k=False)
+    found = em_by_network(
+        system,
+        points,
+        labels,
+        change_k=change_k,
+        at_least=constraints.at_least,
+        at_most=constraints.at_most,
+    )
     rule = PosteriorRule.of(exact, found.commits, found.log_weight, noise=constraints.noise)
     return Ended(rule, found.log_likelihood / len(points), own=False)
 
