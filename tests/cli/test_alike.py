@@ -139,7 +139,7 @@ def test_other_formats_are_alike_too(customers, tmp_path):
 
 
 def test_a_table_larger_than_the_context_is_drawn_alike(customers, tmp_path):
-    frame = pd.concat([pd.read_csv(customers)] * 10, ignore_index=True)
+    frame = pd.concat([pd.read_csv(customers)] * 11, ignore_index=True)  # 2,640 rows
     frame["customer_id"] = np.arange(len(frame))
     frame["visits"] += np.random.default_rng(1).normal(0, 0.1, len(frame))
     frame.to_csv(tmp_path / "long.csv", index=False)

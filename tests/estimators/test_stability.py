@@ -38,6 +38,13 @@ def test_a_table_that_is_read_whole_is_clustered_once(asked):
     assert asked == [300]
 
 
+def test_a_few_rows_more_than_the_context_are_read_whole(asked):
+    points, _ = far_apart(2_100)
+    assert coterie.AMCP(SMALL).fit(points).stability_ is None
+    assert coterie.AMCP(SMALL, context_size=2_000).fit(points).stability_ is not None
+    assert asked == [2_100, 2_000, 2_000]
+
+
 def test_two_samples_that_agree_are_enough(asked):
     points, labels = far_apart(1000)
     model = coterie.AMCP(SMALL, context_size=300).fit(points)

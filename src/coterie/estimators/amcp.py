@@ -59,7 +59,8 @@ class AMCP(AmortizedClusterer):
         unless the ending consolidates. Other weights never do: they would divide bent clusters.
     context_size : int or None, default=None
         With more rows than this the clusters are found on random samples of this size; None for
-        the default of the weights: 10,000, for "amcp-universal" 2,000.
+        the default of the weights: 10,000, for "amcp-universal" 2,000, with which tables of up to
+        2,500 rows are read whole.
     whole_trace : bool, default=False
         Where the ending consolidates, the network only proposes clusters: it sees 32 rows for each
         cluster of its largest training sets, at least 128. Whether `trace_` tells of the other

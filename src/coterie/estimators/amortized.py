@@ -70,6 +70,7 @@ from coterie.weights.format import Card, WeightsError
 # training sets, and at least so many, see `inference/engine.py`.
 PROPOSAL_POINTS_PER_CLUSTER, LEAST_PROPOSAL_POINTS = 32, 128
 N_CONTEXTS = 5  # of a large table, of networks that read every set in a frame of its own
+NEARLY = 1.25  # times the context of the weights: so few rows more are read whole, at once
 
 
 class AmortizedClusterer(
@@ -373,6 +374,9 @@ class AmortizedClusterer(
             weights = checked_weights(sample_weight, table)
             return [draw_weighted_context(weights, context_size, random_state)]
         n_contexts = N_CONTEXTS if self._card().traits.frame == "standard" else 1
+        nearly_all = len(table) <= NEARLY * context_size
+        if n_contexts > 1 and nearly_all and self.context_size is None:
+            context_size = len(table)
         drawn = draw_contexts(table, context_size, n_contexts, salt=self._salt())
         return [Sample(rows) for rows in drawn]
 
