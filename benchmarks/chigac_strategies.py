@@ -1,10 +1,11 @@
 """The five inference strategies of CHiGac, trained with one budget: Tables 3 and 4, Figure 6.
 
     python benchmarks/chigac_strategies.py [--recipe chigac-mog2d] [--steps 600] [--sets-per-step 8]
-        [--setting width=32] [--device cpu] [--runs runs/strategies] [--picture FILE]
+        [--setting width=32] [--device cpu] [--at-once 5] [--runs runs/strategies] [--picture FILE]
 
 The networks differ in their strategy alone: same sets, same number of steps, same seed. They are
-compared on fresh labelled sets of the recipe.
+compared on fresh labelled sets of the recipe. Several can be trained side by side, each in a
+process of its own; their seconds are then not those of a machine alone.
 """
 
 import argparse
@@ -12,9 +13,12 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,6 @@ from bench.machine import describe_machine
 from coterie.data.batch import SetBatch
 from coterie.systems.chigac.inference import STRATEGIES
 from coterie.training.presets import preset
-from coterie.training.recipe import Recipe
 from coterie.training.trainer import train
 
 RESULTS = Path(__file__).parent / "results" / "chigac_strategies.json"
@@ -60,16 +63,14 @@ def main(arguments: Sequence[str] | None = None, results: Path = RESULTS) -> Non
     parser.add_argument("--setting", action="append", default=[], metavar="NAME=INTEGER")
     parser.add_argument("--test-sets", type=int, default=64)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--at-once", type=int, default=1, metavar="STRATEGIES")
+    parser.add_argument("--out", type=Path, default=results)
     parser.add_argument("--runs", type=Path, default=Path("runs/strategies"))
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args(arguments)
-    settings = {name: int(value) for name, value in (each.split("=") for each in given.setting)}
-    recipe = preset(given.recipe)
-    generator = torch.Generator(given.device).manual_seed(TEST_SEED)
-    batch = recipe.prior.sample(given.test_sets, generator)
     rows = {}
-    for name in STRATEGIES:
-        rows[name] = row = compare(recipe, name, settings, given, batch)
+    for name, row in zip(STRATEGIES, all_rows(given), strict=True):
+        rows[name] = row
         print(
             f"{CALLED[name]:8} log-likelihood {row['log_likelihood']:9.2f}, bound"
             f" {row['bound']:9.2f}, ELBO {row['elbo']:9.2f}, reconstruction"
@@ -83,15 +84,27 @@ def main(arguments: Sequence[str] | None = None, results: Path = RESULTS) -> Non
         "machine": describe_machine(),
         "strategies": rows,
     }
-    results.write_text(json.dumps(kept, indent=1) + "\n")
+    given.out.write_text(json.dumps(kept, indent=1) + "\n")
     if given.picture is not None:
         draw(rows, given.picture)
 
 
-def compare(
-    recipe: Recipe, name: str, settings: dict[str, int], given: Any, batch: SetBatch
-) -> dict[str, Any]:
+def all_rows(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """What was measured of each strategy, in their order."""
+    if given.at_once == 1:
+        yield from map(partial(compare, given), STRATEGIES)
+        return
+    # Spawned: a forked process could not use the GPU.
+    with ProcessPoolExecutor(given.at_once, mp_context=get_context("spawn")) as processes:
+        yield from processes.map(partial(compare, given), STRATEGIES)
+
+
+def compare(given: argparse.Namespace, name: str) -> dict[str, Any]:
     """Train the recipe with a strategy; its bounds, ACC, and log-likelihood along the way."""
+    settings = {name: int(value) for name, value in (each.split("=") for each in given.setting)}
+    recipe = preset(given.recipe)
+    generator = torch.Generator(given.device).manual_seed(TEST_SEED)
+    batch = recipe.prior.sample(given.test_sets, generator)
     own = replace(
         recipe,
         settings={**recipe.settings, **settings, "inference": name},

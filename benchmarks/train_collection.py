@@ -80,6 +80,9 @@ def read_arguments():
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--epochs", type=int)
     parser.add_argument("--backbone", help="for CIFAR-10: resnet18 or resnet34")
+    parser.add_argument(
+        "--cosine", action="store_true", default=None, help="for CIFAR-10: a cosine of the rate"
+    )
     parser.add_argument("--minutes", type=float, default=1e9)
     parser.add_argument("--score-every", type=int, default=50, metavar="EPOCHS")
     parser.add_argument("--pieces", type=Path, help="a folder for the state in half precision")
@@ -100,7 +103,11 @@ def changes(pairs):
 
 def make_recipe(arguments):
     """The recipe with what the command line changes."""
-    asked = {"epochs": arguments.epochs, "backbone": arguments.backbone}
+    asked = {
+        "epochs": arguments.epochs,
+        "backbone": arguments.backbone,
+        "cosine": arguments.cosine,
+    }
     given = {name: value for name, value in asked.items() if value is not None}
     sizes = {"n_images": arguments.images, "batch": arguments.batch}
     source = {name: value for name, value in sizes.items() if value is not None}

@@ -79,28 +79,32 @@ class Benchmark:
         *,
         weights: Sequence[str | Path] | None = None,
         settings: Sequence[Setting] | None = None,
+        device: str = "cpu",
         ledger: Path | None = None,
         resume: bool = False,
     ) -> Report:
         """Our systems on n_sets sets of each setting, and the peers on the first n_peer_sets.
 
-        ledger: a file in which runs are stored one by one; with resume, those in it count.
+        device: of our networks; ledger: a file in which runs are stored one by one; with resume,
+        those in it count.
         """
         given = self.shipped if weights is None else weights
+        elsewhere = {} if device == "cpu" else {"device": device}
         stored = None
         if ledger is not None:
-            version = " ".join(digest_of_weights(each) for each in given)
+            version = " ".join([*(digest_of_weights(each) for each in given), *elsewhere.values()])
             stored = StoredRuns(ledger, version, resume=resume)
         report = run_benchmark(
             self.name,
             self.settings if settings is None else settings,
-            ours(given),
+            ours(given, device),
             command=command(
                 self.name,
                 sets=n_sets if isinstance(n_sets, int) else [*n_sets],
                 peer_sets=n_peer_sets,
                 seed=seed,
                 weights=[*given],
+                **elsewhere,
             ),
             n_sets=n_sets,
             n_peer_sets=n_peer_sets,

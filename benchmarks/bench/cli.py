@@ -39,6 +39,7 @@ Weights = Annotated[
         show_default=False,
     ),
 ]
+Device = Annotated[str, typer.Option(metavar="cpu|cuda", help="Device of the networks.")]
 KLimit = Annotated[int, typer.Option(metavar="N", min=2, help="The largest k that the peers try.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
 Fresh = Annotated[
@@ -88,9 +89,7 @@ def ncp(
     weights: Annotated[
         str, typer.Option(metavar="NAME", help="A shipped model of NCP or a weights file.")
     ] = "ncp-mog2d",
-    device: Annotated[
-        str, typer.Option(metavar="cpu|cuda", help="Device of the networks.")
-    ] = "cpu",
+    device: Device = "cpu",
     resume: Resume = False,
     out: Out = RESULTS,
 ) -> None:
@@ -138,6 +137,7 @@ def warped_published(
     peer_sets: PeerSets = 100,
     seed: Seed = 0,
     weights: Weights = None,
+    device: Device = "cpu",
     resume: Resume = False,
     out: Out = RESULTS,
 ) -> None:
@@ -153,7 +153,14 @@ def warped_published(
     stored = out / "warped-published.jsonl"
     _measure(
         lambda progress: run_published(
-            number, peer_sets, seed, progress, weights=names, ledger=stored, resume=resume
+            number,
+            peer_sets,
+            seed,
+            progress,
+            weights=names,
+            device=device,
+            ledger=stored,
+            resume=resume,
         ),
         out,
         kept=stored,
@@ -166,6 +173,7 @@ def emnist(
     peer_sets: PeerSets = 0,
     seed: Seed = 0,
     weights: Weights = None,
+    device: Device = "cpu",
     resume: Resume = False,
     out: Out = RESULTS,
 ) -> None:
@@ -181,7 +189,14 @@ def emnist(
     stored = out / "emnist.jsonl"
     _measure(
         lambda progress: run_emnist(
-            number, peer_sets, seed, progress, weights=names, ledger=stored, resume=resume
+            number,
+            peer_sets,
+            seed,
+            progress,
+            weights=names,
+            device=device,
+            ledger=stored,
+            resume=resume,
         ),
         out,
         kept=stored,

@@ -24,18 +24,19 @@ class ToldK(NamedTuple):
     of: Callable[[int], Method]
 
 
-def ours(weights: Sequence[str | Path]) -> tuple[Method, ...]:
+def ours(weights: Sequence[str | Path], device: str = "cpu") -> tuple[Method, ...]:
     """Shipped models or weights files; those with a density, with and without consolidation.
 
     The samples of large sets are seeded, as the peers are, so results are reproducible.
     """
     methods = []
+    options = {"random_state": 0} if device == "cpu" else {"random_state": 0, "device": device}
     for each in weights:
         name = str(each)
         own = has_own_likelihood(each)
-        methods.append(amortized(name, clusterer(each, random_state=0), claims=own))
+        methods.append(amortized(name, clusterer(each, **options), claims=own))
         if has_density(each):
-            raw = estimator(each, "network", random_state=0)
+            raw = estimator(each, "network", **options)
             methods.append(amortized(f"{name}, {CALLED['network']}", raw))
     return tuple(methods)
 

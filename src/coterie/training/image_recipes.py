@@ -57,13 +57,15 @@ def cifar10_recipe(
     *,
     epochs: int = 1000,
     backbone: str = "resnet18",
+    cosine: bool = False,
     source: dict[str, Any] | None = None,
     views: dict[str, Any] | None = None,
     **training: Any,
 ) -> Recipe:
     """CIFAR-10 as in the paper (appendix D), with rate drops at the same fractions of the run.
 
-    The paper's backbone is resnet34. source, views and training override the defaults.
+    The paper's backbone is resnet34. cosine: the rate falls smoothly instead. source, views and
+    training override the defaults.
     """
     photos = ImageCollection("cifar10", 60_000, PhotoViews(**(views or {})), batch=256)
     return collection_recipe(
@@ -72,7 +74,7 @@ def cifar10_recipe(
         replace(photos, **(source or {})),
         epochs=epochs,
         settings={"backbone": backbone, "shape": (32, 32)},
-        falls=tuple(share * epochs for share in (0.48, 0.64, 0.8)),
+        falls=() if cosine else tuple(share * epochs for share in (0.48, 0.64, 0.8)),
         warmup=min(10, epochs * 0.04),
         checkpoint_every=10,
         **{"learning_rate": 1.0, **training},
