@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pages.before_after import before_after
+from pages.chigac import chigac
 from pages.doubts import doubts
 from pages.honesty import honesty
 from pages.images import image_classes_seen, image_sets, image_studies
@@ -32,6 +33,7 @@ PAGES = (
         for name in (
             "act_st.md",
             "amcp.md",
+            "chigac.md",
             "dac.md",
             "images.md",
             "ncp.md",
@@ -73,6 +75,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "summary": summary,
     "topics": topics,
     "omniglot": omniglot,
+    "chigac": chigac,
     "image_sets": image_sets,
     "image_classes_seen": image_classes_seen,
     "image_studies": image_studies,

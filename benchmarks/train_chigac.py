@@ -3,6 +3,8 @@
     python benchmarks/train_chigac.py chigac-mog2d --out runs/chigac-mog2d
     COTERIE_DATA=... python benchmarks/train_chigac.py chigac-mnist --out runs/chigac-mnist \\
         --minutes 8 --set inference='"eai"'
+    python benchmarks/train_chigac.py chigac-mog2d --out runs/longer --device cpu --steps 10000 \\
+        --start-from runs/chigac-mog2d/weights.safetensors --train sets_per_step=32
 
 The same command again goes on from the checkpoint in --out; SIGTERM ends it with one. Along the way
 OUT/scores.jsonl receives the ARI and the error of k on fresh sets of the recipe. At the end the
@@ -24,10 +26,12 @@ def main() -> None:
         "recipe", choices=[name for name, each in PRESETS.items() if each.system == "chigac"]
     )
     parser.add_argument("--name", help="of the results; default: the recipe's")
+    parser.add_argument("--start-from", default="", metavar="FILE", help="weights to go on from")
     add_options(parser)
     arguments = parser.parse_args()
     recipe = preset(arguments.recipe)
-    recipe = changed(replace(recipe, name=arguments.name or recipe.name), arguments)
+    recipe = replace(recipe, name=arguments.name or recipe.name, start_from=arguments.start_from)
+    recipe = changed(recipe, arguments)
     scores = Validation(
         arguments.out / SCORES, recipe.prior, every=arguments.score_every, n_sets=16, say=say
     )

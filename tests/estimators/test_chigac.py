@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import coterie
 from coterie.estimators.registry import clusterer
+from coterie.inference.rules.partition import PartitionRule
 from coterie.inference.rules.replay import ReplayRule
 from coterie.metrics import ari
 from coterie.weights.format import WeightsError
@@ -23,9 +24,12 @@ def model(tiny_chigac, few):
     return coterie.CHiGac(tiny_chigac, random_state=0).fit(few[0])
 
 
-def test_it_finds_clusters(model, few):
+def test_it_finds_clusters(model, tiny_chigac, few):
     assert ari(few[1], model.labels_) > 0.8
-    assert isinstance(model.fitted_.rule, ReplayRule)
+    assert isinstance(model.fitted_.rule, PartitionRule)
+    own = coterie.CHiGac(tiny_chigac, ending="network", random_state=0).fit(few[0])
+    assert ari(few[1], own.labels_) > 0.8
+    assert isinstance(own.fitted_.rule, ReplayRule)
 
 
 def test_labels_are_those_of_prediction(model, few):
@@ -42,13 +46,14 @@ def test_the_order_of_the_rows_does_not_matter(model, tiny_chigac, few):
     assert (model.labels_[order] == again.labels_).all()
 
 
-def test_the_seed_decides_on_the_draws(model, tiny_chigac, few):
-    probabilities = [
-        coterie.CHiGac(tiny_chigac, random_state=seed).fit(few[0]).predict_proba(few[0])
-        for seed in (0, 1)
+def test_the_seed_decides_on_the_draws(tiny_chigac, few):
+    models = [
+        coterie.CHiGac(tiny_chigac, ending="network", random_state=seed).fit(few[0])
+        for seed in (0, 0, 1)
     ]
-    np.testing.assert_allclose(probabilities[0], model.probabilities_, atol=1e-12)
-    assert not np.allclose(*probabilities, atol=1e-12)
+    probabilities = [model.predict_proba(few[0]) for model in models]
+    np.testing.assert_allclose(probabilities[0], models[1].probabilities_, atol=1e-12)
+    assert not np.allclose(probabilities[1], probabilities[2], atol=1e-12)
 
 
 def test_weights_find_their_estimator(tiny_chigac):

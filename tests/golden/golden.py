@@ -45,8 +45,10 @@ ENDINGS = {
     "amcp-universal": UNIVERSAL_ENDINGS | {"judged": {"ending": "judge"}},
     "amcp-universal-small": UNIVERSAL_ENDINGS,
     "amcp-universal-tables": UNIVERSAL_ENDINGS,
+    "chigac-mog2d": {"looks": {}, "network": {"ending": "network"}},
     "ncp-mog2d": {"network": {}},
     # Of images, which have sets of their own.
+    "chigac-mnist": {"reestimated": {}, "network": {"ending": "network"}},
     "dac-omniglot": {
         "reestimated": {},
         "network": {"ending": "network"},
@@ -54,7 +56,7 @@ ENDINGS = {
         "trained": {"own_statistics": False, "n_restarts": 2},
     },
 }
-OF_IMAGES = ("dac-omniglot",)
+OF_IMAGES = ("chigac-mnist", "dac-omniglot")
 # Which of two points that promise as much is asked first is a matter of rounding: on another CPU
 # clusters of one size may come in another order, and those of very few points may be others.
 UNORDERED = ("promised",)

@@ -33,6 +33,7 @@ class Ending(StrEnum):
     judge = "judge"
     em = "em"
     consolidate = "consolidate"
+    looks = "looks"
 
 
 class Engine(StrEnum):

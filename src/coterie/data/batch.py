@@ -1,5 +1,6 @@
 """A batch of sets, the common input format of all networks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -39,6 +40,17 @@ class SetBatch:
         """One set of valid items: (N, *item)."""
         mask = torch.ones(1, len(points), dtype=torch.bool, device=points.device)
         return cls(points[None], mask)
+
+    @classmethod
+    def padded(cls, sets: Sequence[Tensor]) -> "SetBatch":
+        """Sets of vectors, (N_b, D) each, side by side."""
+        longest = max(map(len, sets))
+        points = sets[0].new_zeros(len(sets), longest, sets[0].shape[1])
+        mask = torch.zeros(len(sets), longest, dtype=torch.bool, device=points.device)
+        for number, each in enumerate(sets):
+            points[number, : len(each)] = each
+            mask[number, : len(each)] = True
+        return cls(points, mask)
 
     def repeated(self, times: int) -> "SetBatch":
         """A single set as many, without labels and without a copy of its items."""

@@ -34,8 +34,7 @@ class CHiGac(JointDraws):
     Parameters
     ----------
     weights : str or Path, default="chigac-mog2d"
-        A shipped model's name (see `coterie.models()`) or a weights file. No model is shipped yet:
-        `coterie train chigac-mog2d --device cuda` trains one.
+        A shipped model's name (see `coterie.models()`) or a weights file.
     inference : {"eai", "ai", "semi-ai", "svi-ai", "iai"}, default="eai"
         How the variational parameters are optimised where `bound_` is computed: ergodic, amortized,
         semi-amortized, started SVI, or iterative inference. The clusters do not depend on it.
@@ -56,9 +55,11 @@ class CHiGac(JointDraws):
         Of a data frame: the columns to cluster by, the columns to leave out, and those that hold
         categories although they look like numbers. By default all columns are used except
         identifiers of the rows, constants, dates, and text without categories.
-    ending : {"auto", "network"}, default="auto"
-        How the clusters found become the answer: as the network found them. Weights that read
-        images also have "em", which "auto" then means.
+    ending : {"auto", "network", "looks"}, default="auto"
+        How the clusters found become the answer. "network": as the network found them. "looks",
+        which "auto" means in the plane: the network then sees neighbouring clusters two by two and
+        each cluster alone, until they stay as they are; later rows take the cluster of the nearest
+        rows. Weights that read images have "em" instead, which "auto" then means.
     context_size : int or None, default=None
         With more rows than this the clusters are found on a random sample of this size; None for
         the default of the weights.

@@ -7,6 +7,7 @@
 - `reestimated`: EM over the clusters found, all of which stay (AMCP*);
 - `directed`: spherical k-means over the clusters found, for vectors of images;
 - `consolidated`: a mixture whose likelihood and evidence also decide how many there are;
+- `looked_at_again`: the answer after looks at pairs of clusters and at each alone;
 - `described`: EM over clusters whose densities a network predicts, such as flows.
 
 An ending is chosen once, from the traits of the system and the user's choice.
@@ -26,8 +27,10 @@ from coterie.frames.protocol import Frame, FramedTable
 from coterie.functional.em import Gaussians
 from coterie.inference.amortized_em import em_by_network
 from coterie.inference.assignment import apply_labels
+from coterie.inference.consensus import rule_of
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows
+from coterie.inference.looks import memberships, settled
 from coterie.inference.outliers import Spacing
 from coterie.inference.proposal import Proposal
 from coterie.inference.rules.branching import BranchingRule
@@ -46,7 +49,7 @@ from coterie.mixtures.consolidate import consolidate
 from coterie.systems.protocol import Direct, PointWise, Sequential, cluster_numbers
 from coterie.systems.traits import Traits
 
-EndingName = Literal["auto", "network", "judge", "em", "consolidate"]
+EndingName = Literal["auto", "network", "judge", "em", "consolidate", "looks"]
 ENDINGS: tuple[EndingName, ...] = get_args(EndingName)
 PREDICTED = ("maf", "neural_statistician")  # densities that are estimated by a network alone
 
@@ -231,6 +234,18 @@ def predicted(
     return Ended(rule, found.log_likelihood / len(points), own=False)
 
 
+def looked_at_again(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
+    """The network's own answer on the context after further looks, its nearest points elsewhere."""
+    own = network(proposal, context, constraints)
+    seen = context.points[context.seen]
+    labels = np.unique(apply_labels(own.rule, seen), return_inverse=True)[1]
+    points = torch.from_numpy(seen).to(own.rule.device)
+    system = cast("Sequential", proposal.system)
+    labels = settled(system, points, labels)
+    ended = Ended(rule_of(memberships(system, points, labels), seen), own=False)
+    return with_noise(ended, context, constraints)
+
+
 NETWORK_ENDING = Ending(network, own=True, exact=True)
 
 
@@ -244,6 +259,8 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
         name = "consolidate" if traits.density in ("gaussian", "maf") else own
         if traits.reads_images:
             name = "em"
+        if traits.looks_again:
+            name = "looks"
     if name not in ENDINGS:
         raise ValueError(f"unknown ending {name!r}; known: {', '.join(ENDINGS)}")
     if name == "judge":
@@ -255,6 +272,13 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
         return Ending(judged, own=True)
     if name == "network":
         return Ending(framed, own=True) if traits.frame == "standard" else NETWORK_ENDING
+    if name == "looks":
+        if not traits.looks_again:
+            raise ValueError(
+                'ending="looks" needs a network of tables that looks at its clusters again, as'
+                ' "chigac-mog2d"; use ending="auto" or ending="network"'
+            )
+        return Ending(looked_at_again, exact=True)
     if name == "em" and traits.reads_images:
         return Ending(directed)
     if traits.density in PREDICTED:

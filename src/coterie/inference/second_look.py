@@ -68,13 +68,8 @@ def look_again(
 ) -> tuple[Look, ...]:
     """Each commit to one set of points under a second look, all clusters side by side."""
     rows = [commit.joined[0].nonzero()[:, 0] for commit in commits]
-    longest = max(map(len, rows))
-    points = batch.points.new_zeros(len(rows), longest, batch.points.shape[-1])
-    mask = torch.zeros(len(rows), longest, dtype=torch.bool, device=points.device)
-    for number, members in enumerate(rows):
-        points[number, : len(members)] = batch.points[0, members]
-        mask[number, : len(members)] = True
-    steps = find_clusters(system, SetBatch(points, mask), generator=generator).commits
+    alone = SetBatch.padded([batch.points[0, members] for members in rows])
+    steps = find_clusters(system, alone, generator=generator).commits
     return tuple(
         Look(commit, members, _parts(steps, number, len(members)))
         for number, (commit, members) in enumerate(zip(commits, rows, strict=True))

@@ -18,7 +18,8 @@ class Traits:
     standardised columns on their principal axes, fitted to every set anew; least_members: the
     fewest points of a cluster in training, by which smaller ones are known to be no clusters;
     least_share: the smallest share of a set that a cluster had there;
-    restarts: how often a system that draws at random is best run, by default.
+    restarts: how often a system that draws at random is best run, by default; looks_again: whether
+    its clusters are best shown to it again, two by two and alone.
     """
 
     item_shape: tuple[int, ...]
@@ -29,6 +30,7 @@ class Traits:
     least_members: int = 1
     least_share: float = 0.0
     restarts: int = 1
+    looks_again: bool = False
 
     def __post_init__(self) -> None:
         if self.frame not in FRAMES:

@@ -90,4 +90,6 @@ class CHiGacConfig(ItemSettings):
             k_max=self.k_max,
             least_members=self.least_members,
             least_share=self.least_share,
+            # Measured: activities and documents alone look like several clusters.
+            looks_again=not self.image and self.columns == 2,
         )

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+import torch
+
+from coterie.inference import looks
+from coterie.inference.looks import memberships, neighbours, same_partition, settled, shown_again
+from coterie.metrics import ari
+from coterie.weights.catalogue import open_model
+
+
+@pytest.fixture(scope="module")
+def network():
+    return open_model("amcp-mog2d")[0]
+
+
+@pytest.fixture(scope="module")
+def points(blobs):
+    return torch.tensor(blobs.points, dtype=torch.float32)
+
+
+def in_halves(points, labels, number):
+    """The labels with one cluster cut across its first column."""
+    column = points[:, 0].numpy()
+    middle = np.median(column[labels == number])
+    return np.where((labels == number) & (column > middle), labels.max() + 1, labels)
+
+
+def test_two_clusters_that_were_taken_for_one_are_divided(network, points, blobs):
+    assert ari(blobs.labels, settled(network, points, np.minimum(blobs.labels, 1))) > 0.99
+
+
+def test_the_halves_of_a_cluster_are_merged(network, points, blobs):
+    assert ari(blobs.labels, settled(network, points, in_halves(points, blobs.labels, 0))) > 0.99
+
+
+def test_points_on_the_wrong_side_of_a_border_come_back(network, points, blobs):
+    labels = blobs.labels.copy()
+    labels[np.flatnonzero(labels == 0)[:20]] = 1
+    assert ari(blobs.labels, settled(network, points, labels)) > 0.99
+
+
+def test_the_true_clusters_stay_as_they_are(network, points, blobs):
+    assert same_partition(blobs.labels, settled(network, points, blobs.labels))
+
+
+def test_a_single_cluster_has_no_pairs(network, points, blobs):
+    alone = points[torch.from_numpy(blobs.labels == 0)]
+    labels = settled(network, alone, np.zeros(len(alone), dtype=np.intp))
+    assert set(labels) == {0}
+
+
+def test_what_is_said_of_a_group_does_not_depend_on_the_others(network, points, blobs):
+    halves = in_halves(points, blobs.labels, 0)
+    alone = shown_again(network, points, halves, [(0, 3)])
+    beside = shown_again(network, points, halves, [(0, 3), (1, 2), (1,)])
+    assert same_partition(alone, beside)
+    assert alone.max() == 2
+
+
+def test_of_groups_in_common_the_first_that_changes_counts(network, points, blobs):
+    halves = in_halves(points, blobs.labels, 0)
+    both = shown_again(network, points, halves, [(1, 2), (0, 3), (0, 1)])
+    assert same_partition(both, shown_again(network, points, halves, [(0, 3)]))
+    assert same_partition(halves, shown_again(network, points, halves, []))
+
+
+def test_neighbours_are_near_the_nearest_first():
+    places = torch.tensor([[0.0, 0], [1, 0], [3, 0], [10, 0], [30, 0], [31, 0]])
+    pairs = neighbours(places, np.arange(6))
+    assert pairs[:3] == [(0, 1), (4, 5), (1, 2)]
+    assert (0, 5) not in pairs
+    assert {number for pair in pairs for number in pair} == set(range(6))
+
+
+def test_partitions_are_the_same_under_other_names():
+    assert same_partition(np.array([0, 0, 1, 2]), np.array([2, 2, 0, 1]))
+    assert not same_partition(np.array([0, 0, 1, 2]), np.array([0, 0, 1, 1]))
+    assert not same_partition(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2]))
+
+
+def test_memberships_are_those_of_pairs(network, points, blobs):
+    shares = memberships(network, points, blobs.labels)
+    np.testing.assert_allclose(shares.sum(1), 1)
+    np.testing.assert_array_equal(shares.argmax(1), blobs.labels)
+    assert shares[np.arange(len(points)), blobs.labels].mean() > 0.95
+
+
+def test_a_cluster_that_the_network_cuts_in_doubt_is_whole(network, points, blobs, monkeypatch):
+    halves = in_halves(points, blobs.labels, 0)
+
+    def in_doubt(system, points, labels):
+        """Between the halves of cluster 0 the network is in doubt, elsewhere it is sure."""
+        shares = np.eye(labels.max() + 1)[labels]
+        shares[halves == 0, labels[halves == 3][0]] = 0.1
+        return shares
+
+    monkeypatch.setattr(looks, "memberships", in_doubt)
+    assert looks.least_sure(network, points, halves) == (0, 3)
+    shares = memberships(network, points, blobs.labels)
+    monkeypatch.setattr(looks, "memberships", lambda *_: shares)
+    assert looks.least_sure(network, points, blobs.labels) is None
