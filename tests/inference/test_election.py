@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 
 from coterie.inference.election import (
-    best_name,
-    elect,
     in_favour,
     is_settled,
     mean_agreement,
+    most_like,
     pooled,
 )
 
@@ -17,22 +16,8 @@ SHIFTED = np.roll(HALVES, 3)
 ODD = np.arange(100) % 2
 
 
-def test_the_answer_that_agrees_best_with_the_others_is_taken():
-    assert elect([ODD, SHIFTED, HALVES, SHIFTED]) == 1
-
-
-def test_it_has_the_median_number_of_clusters():
-    assert elect([HALVES, QUARTERS, THIRDS]) == 2
-    assert elect([QUARTERS, ODD, QUARTERS, THIRDS, HALVES]) == 3
-
-
-def test_of_two_medians_the_smaller_number_is_taken():
-    assert elect([THIRDS, HALVES]) == 1
-    assert elect([QUARTERS, THIRDS, HALVES, THIRDS * 0]) == 2
-
-
-def test_the_first_of_equals_is_taken():
-    assert elect([HALVES, 1 - HALVES, HALVES]) == 0
+def test_the_answer_that_agrees_best_with_the_clusters_is_found():
+    assert most_like([ODD, SHIFTED, 1 - HALVES, HALVES], HALVES) == 2
 
 
 def test_stability_is_the_mean_agreement_of_two():
@@ -45,17 +30,6 @@ def test_two_that_agree_settle_it():
     assert not is_settled([HALVES, np.where(np.arange(100) == 99, 2, HALVES)])  # one more cluster
     assert not is_settled([HALVES, SHIFTED])
     assert not is_settled([HALVES, THIRDS])
-
-
-def test_the_method_with_the_best_mean_score_is_taken():
-    scores = [{"net": 0.5, "kmeans:k2": 0.6}, {"net": 0.5, "kmeans:k2": 0.3}]
-    assert best_name(scores) == "net"
-    assert best_name(scores[:1]) == "kmeans:k2"
-
-
-def test_a_method_that_is_missing_in_a_context_counts_zero():
-    assert best_name([{"net": 0.4}, {"net": 0.4, "graph:k11": 0.7}]) == "net"
-    assert best_name([{"net": 0.3}, {"net": 0.3, "graph:k11": 0.7}]) == "graph:k11"
 
 
 def test_beliefs_are_pooled_over_all_numbers():

@@ -25,6 +25,7 @@ from coterie.inference.proposal import Proposal
 from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.judge.verdict import Verdict
 from coterie.mixtures.adequacy import adequacy, expected_ari, is_too_different
+from coterie.mixtures.evenness import gain_of_evenness
 from coterie.mixtures.search import MOST_CLUSTERS, MixtureFit, fit_mixture
 
 MOST_COLUMNS = 64
@@ -101,18 +102,25 @@ def described_by(
     except ValueError:  # equal rows: not so many components as are asked for
         return None
     occupied = len(np.unique(fit.labels)) == fit.n_clusters
-    if not occupied or (width <= NARROW and not is_decisive(fit, n_found)):
+    if not occupied or (width <= NARROW and not is_decisive(fit, told, start)):
         return None
     tested = evenly_spaced(len(told), MOST_ROWS)
     part = replace(fit, responsibilities=fit.responsibilities[tested])
     return fit if adequacy(told[tested], part).holds else None
 
 
-def is_decisive(fit: MixtureFit, n_found: int) -> bool:
-    """Whether the evidence is clearly for the mixture, should it have more clusters than found."""
+def is_decisive(fit: MixtureFit, points: NDArray[np.float64], start: NDArray[np.integer]) -> bool:
+    """Whether the evidence is clearly for the mixture, should it have more clusters than found.
+
+    points (m, D); start (m,): the clusters found, -1 for none. Where components divide one of them,
+    they must be better than to take it for evenly spread, as a bar or a band is.
+    """
+    n_found = len(np.unique(start[start >= 0]))
     more = fit.n_clusters - n_found
-    before = fit.log_evidence.get(n_found, -np.inf)
-    return more <= 0 or fit.log_evidence[fit.n_clusters] - before >= more * DECISIVE
+    if more <= 0:
+        return True
+    gain = fit.log_evidence[fit.n_clusters] - fit.log_evidence.get(n_found, -np.inf)
+    return gain >= max(more * DECISIVE, gain_of_evenness(points, start, fit.labels))
 
 
 def described_together(

@@ -3,15 +3,13 @@
 Two contexts that agree are enough. Where they differ, an answer is found step by step:
 
 1. whether a mixture of Gaussians describes the rows of all of them: if so, it is the answer;
-2. otherwise, where a judge has chosen, on the method: the one of the best mean score. A network or
-   a mixture that finds the number of clusters itself is one method, k-means with k clusters is one
-   for each k;
-3. on the number of clusters: the median of theirs, where a few too many or too few cancel out;
-4. on the clusters themselves: those of the answer that agrees best with all others, with borders
-   where the mean of all puts them (`inference/consensus.py`).
+2. otherwise, what all of them say together: the clusters that most of the answers have, with
+   borders where the mean of all puts them (`inference/consensus.py`). Clusters that a few contexts
+   divide or join by chance cancel out.
 """
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -19,12 +17,13 @@ from numpy.typing import NDArray
 
 from coterie.inference.answer import Answer
 from coterie.inference.assignment import apply
-from coterie.inference.consensus import mean_shares, rule_of
+from coterie.inference.consensus import joint_clusters, mean_shares, rule_of
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows, Sample
 from coterie.inference.described import described_together
 from coterie.inference.endings import with_noise
 from coterie.judge.agreement import agreements, members_of
+from coterie.judge.verdict import Verdict
 
 Labels = NDArray[np.intp]
 Belief = NDArray[np.float64]
@@ -71,43 +70,28 @@ def ask_contexts(
 
 
 def agreed(answers: Sequence[Answer], rows: Rows, constraints: Constraints) -> Answer:
-    """The answer of several contexts, with borders among some rows (m,) that all have drawn."""
-    answers = of_one_method(answers)
+    """The answer of several contexts together, found among some rows (m,) that all label."""
     found = [apply(each.ended.rule, each.points[rows]) for each in answers]
-    chosen = elect([each.labels for each in found])
-    elected = answers[chosen]
-    shares = mean_shares([each.probabilities for each in found], chosen)
-    ended = elected.ended._replace(
-        rule=rule_of(shares, np.asarray(elected.points[rows])), log_likelihood=None, own=False
+    votes = [each.labels for each in found]
+    labels = joint_clusters(votes, constraints.at_least, constraints.at_most)
+    own = np.eye(int(labels.max()) + 1)[labels]
+    shares = mean_shares([each.probabilities for each in found], own)
+    nearest = answers[most_like(votes, labels)]
+    ended = nearest.ended._replace(
+        rule=rule_of(shares, np.asarray(nearest.points[rows])), log_likelihood=None, own=False
     )
     verdicts = [each.ended.verdict for each in answers if each.ended.verdict is not None]
     if verdicts:
         belief = pooled([each.k_probabilities for each in verdicts])
-        ended = ended.believing(in_favour(belief, len(np.unique(shares.argmax(1)))))
-    return elected._replace(ended=with_noise(ended, elected.context, constraints))
+        expected = fmean(each.expected_agreement for each in verdicts)
+        k = len(np.unique(shares.argmax(1)))
+        ended = ended._replace(verdict=Verdict(expected, in_favour(belief, k)))
+    return nearest._replace(ended=with_noise(ended, nearest.context, constraints))
 
 
-def of_one_method(answers: Sequence[Answer]) -> Sequence[Answer]:
-    """The contexts' answers by the method of which they together expect most.
-
-    As they are unless a judge has chosen between several in every context.
-    """
-    options = [each.ended.options for each in answers if each.ended.options is not None]
-    if len(options) < len(answers):
-        return answers
-    scores = [each.scores for each in options]
-    name = best_name(scores)
-    return [
-        each._replace(ended=own.named(name))
-        for each, own in zip(answers, options, strict=True)
-        if name in own.scores
-    ]
-
-
-def best_name(scores: Sequence[dict[str, float]]) -> str:
-    """The name of the best mean score in several contexts; one that is missing counts zero."""
-    names = dict.fromkeys(name for each in scores for name in each)  # the first of equals is taken
-    return max(names, key=lambda name: sum(each.get(name, 0.0) for each in scores))
+def most_like(votes: Sequence[Labels], labels: Labels) -> int:
+    """Which answer's labels (m,) agree best with others (m,); the first of equals."""
+    return int(agreements(*members_of(np.stack([labels, *votes])))[0, 1:].argmax())
 
 
 def in_favour(belief: Belief, k: int) -> Belief:
@@ -128,18 +112,6 @@ def is_settled(votes: Sequence[Labels]) -> bool:
     """Whether two answers agree, in their number of clusters too."""
     one, other = map(np.unique, votes)
     return len(one) == len(other) and mean_agreement(votes) >= ALIKE
-
-
-def elect(votes: Sequence[Labels]) -> int:
-    """Which answer is taken, given the labels (m,) of each for some points.
-
-    Of those with the median number of clusters, the smaller one of two, the answer that agrees best
-    with all others; the first of equals.
-    """
-    numbers = np.array([len(np.unique(labels)) for labels in votes])
-    usual = np.sort(numbers)[(len(numbers) - 1) // 2]
-    support = agreements(*members_of(np.stack(votes))).sum(1)
-    return int(np.where(numbers == usual, support, -np.inf).argmax())
 
 
 def mean_agreement(votes: Sequence[Labels]) -> float:

@@ -16,7 +16,7 @@ An ending is chosen once, from the traits of the system and the user's choice.
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
-from typing import Literal, NamedTuple, Protocol, cast, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import torch
@@ -76,7 +76,7 @@ class Ended(NamedTuple):
     verdict: on the answer, where there is one; own: whether the probabilities are a network's own;
     frame: that of the points of the rule, where it is not the network's; described: whether a
     mixture of Gaussians was found to describe the context; instead: what the ending would have said
-    without that mixture; options: the other answers that a judge had for the context.
+    without that mixture.
     """
 
     rule: Rule
@@ -86,24 +86,6 @@ class Ended(NamedTuple):
     frame: Frame | None = None
     described: bool = False
     instead: "Callable[[], Ended] | None" = None
-    options: "Options | None" = None
-
-    def believing(self, k_probabilities: NDArray[np.float64]) -> "Ended":
-        """The same with another belief in k (K + 1,), where there is a verdict."""
-        if self.verdict is None:
-            return self
-        return self._replace(verdict=Verdict(self.verdict.expected_agreement, k_probabilities))
-
-
-class Options(Protocol):
-    """The answers for one context between which a judge chose, by the name of what made them."""
-
-    @property
-    def scores(self) -> dict[str, float]:
-        """The score of each answer."""
-
-    def named(self, name: str) -> Ended:
-        """The answer of that name."""
 
 
 End = Callable[[Proposal, Context, Constraints], Ended]

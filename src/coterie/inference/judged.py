@@ -8,7 +8,6 @@ will agree with the true clusters.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,15 +18,15 @@ from torch import Generator
 from coterie.data.batch import SetBatch
 from coterie.inference.assignment import apply_labels
 from coterie.inference.constraints import Constraints
-from coterie.inference.context import Rows, evenly_spaced
+from coterie.inference.context import evenly_spaced
 from coterie.inference.endings import Context, Ended, answer_of, with_noise
 from coterie.inference.proposal import Proposal, propose
 from coterie.inference.rules.partition import PartitionRule
 from coterie.inference.rules.protocol import Rule
 from coterie.judge.agreement import agreements, members_of
-from coterie.judge.candidates import GIVEN_KS, VIEWS, Candidate, Reading, candidates_of
+from coterie.judge.candidates import GIVEN_KS, VIEWS, Reading, candidates_of
 from coterie.judge.store import Judge
-from coterie.judge.verdict import Choice, Verdict, judge_candidates
+from coterie.judge.verdict import judge_candidates
 from coterie.judge.views import make_views
 from coterie.systems.protocol import Sequential
 
@@ -45,55 +44,6 @@ class _Read(NamedTuple):
 
     rule: Rule
     proposal: Proposal
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """The candidates for one context, and what the judge says of them."""
-
-    reads: Sequence[_Read]
-    readings: Sequence[Reading]
-    candidates: Sequence[Candidate]
-    choice: Choice
-    judge: Judge
-    rows: Rows
-    context: Context
-    constraints: Constraints
-
-    def ended(self, number: int) -> Ended:
-        """The answer that a candidate gives."""
-        verdict: Verdict = self.choice
-        if number != self.choice.chosen:
-            expected = self.judge.calibrated(self.choice.scores[number])
-            verdict = Verdict(expected, self.choice.k_probabilities)
-        rule, own = self._rule(number)
-        ended = Ended(rule, verdict=verdict, own=own, options=self)
-        return with_noise(ended, self.context, self.constraints)
-
-    @property
-    def scores(self) -> dict[str, float]:
-        """The score of each candidate, under all of its names."""
-        return {name: float(self.choice.scores[number]) for name, number in self._numbers.items()}
-
-    def named(self, name: str) -> Ended:
-        """The answer that the candidate of that name gives."""
-        return self.ended(self._numbers[name])
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {
-            name: number
-            for number, each in enumerate(self.candidates)
-            for name in (each.name, *each.also)
-        }
-
-    def _rule(self, number: int) -> tuple[Rule, bool]:
-        """A candidate's rule, and whether it is a network's own."""
-        labels = self.candidates[number].labels
-        for read, reading in zip(self.reads, self.readings, strict=True):
-            if np.array_equal(_by_appearance(reading.labels), labels):
-                return read.rule, True
-        return PartitionRule.of(labels, self.context.points[self.rows]), False
 
 
 @dataclass(frozen=True)
@@ -133,8 +83,15 @@ class JudgedEnding:
         verdict = judge_candidates(
             self.judge, units, views[0].points, kept, chosen=0 if stands else None
         )
-        judged = _Judged(reads, readings, kept, verdict, self.judge, rows, context, constraints)
-        return judged.ended(verdict.chosen)
+        labels = kept[verdict.chosen].labels
+        for read, reading in zip(reads, readings, strict=True):
+            if np.array_equal(_by_appearance(reading.labels), labels):
+                ended = Ended(read.rule, verdict=verdict)
+                break
+        else:
+            rule = PartitionRule.of(labels, context.points[rows])
+            ended = Ended(rule, verdict=verdict, own=False)
+        return with_noise(ended, context, constraints)
 
     def _read(self, reader: Sequential | None, proposal: Proposal, context: Context) -> _Read:
         if reader is not None:

@@ -44,7 +44,7 @@ class Candidate:
 
     arm: what made it; view: the frame it was found in; axes: how many that frame has; rank: 0 for
     an arm's own choice of k, 1, 2 ... for the next best, -1 where k was given; sure: a network's
-    confidence, nan for other arms; also: the names of others that are the same partition.
+    confidence, nan for other arms.
     """
 
     arm: str
@@ -53,7 +53,6 @@ class Candidate:
     rank: int
     labels: Labels
     sure: float = float("nan")
-    also: tuple[str, ...] = ()
 
     @property
     def k(self) -> int:
@@ -168,9 +167,5 @@ def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
         _, first, inverse = np.unique(each.labels, return_index=True, return_inverse=True)
         order = np.argsort(np.argsort(first))
         labels = order[inverse].astype(np.int16)
-        key = labels.tobytes()
-        if key not in kept:
-            kept[key] = replace(each, labels=labels)
-        else:
-            kept[key] = replace(kept[key], also=(*kept[key].also, each.name))
+        kept.setdefault(labels.tobytes(), replace(each, labels=labels))
     return [*kept.values()]

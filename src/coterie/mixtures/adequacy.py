@@ -71,7 +71,7 @@ def adequacy(points: Array, fit: MixtureFit, *, seed: int = 0) -> Adequacy:
         shares.append(_shares(tested, drawn[-1]))
     of_set, of_draws = np.mean(shares, 0)
     own, other = (_distances(each, fit.mixture) for each in (points, np.concatenate(drawn)))
-    apart = float(ks_2samp(own, other).statistic) * math.sqrt(len(points))
+    apart = float(ks_2samp(own, other, method="asymp").statistic) * math.sqrt(len(points))
     limit = FARTHEST_APART + BY_FITTING * fit.mixture.mean.size / math.sqrt(len(points))
     return Adequacy(float(of_set), float(of_draws), apart / limit, least_own(fit.responsibilities))
 
