@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-
 # Not by `torch.library.custom_op`: its operators import torch's compiler and sympy at their first
 # call, 800 modules and as much time as torch itself.
 _LIBRARY = torch.library.Library("coterie", "DEF")
