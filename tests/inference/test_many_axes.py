@@ -42,7 +42,7 @@ def fitted():
 
 
 def test_topics_beyond_the_axes_that_the_network_reads_are_found(fitted):
-    model, rows, topic, told = fitted
+    model, _, topic, told = fitted
     assert ari(topic, model.labels_) > 0.95
     assert isinstance(model.fitted_.rule, MixtureRule)
     assert model.fitted_.frame.width > 16
