@@ -4,12 +4,13 @@ A set has 3,000 rows of 384 columns with norm one. Forty topics have random dire
 like Zipf's law: the largest has about 500 rows, the smallest about 26. Rows scatter around their
 topic in all directions. UMAP is measured where it is installed (`pip install 'coterie[umap]'`).
 
-    python benchmarks/embeddings.py [--sets 3]
+    python benchmarks/embeddings.py [--sets 3] [METHOD ...]
+
+With names of methods only these are measured again, and the others stay as they are stored.
 """
 
 import argparse
 import json
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -122,27 +123,27 @@ def main() -> None:
     """Score every method on every set, print the means and keep them for the pages."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=3)
-    n_sets = parser.parse_args().sets
+    parser.add_argument("methods", nargs="*", choices=[*METHODS, []], metavar="METHOD")
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    methods = []
-    for method in METHODS:
-        answers = [answer(method, draw(seed)) for seed in range(n_sets)]
-        methods.append(
-            {
-                "name": method,
-                "ari": fmean(each["ari"] for each in answers),
-                "k": [each["k"] for each in answers],
-                "seconds": median(each["seconds"] for each in answers),
-            }
-        )
-        print(json.dumps(methods[-1]), flush=True)
+    stored = json.loads(RESULTS.read_text())["methods"] if given.methods else []
+    methods = {each["name"]: each for each in stored}
+    for method in given.methods or METHODS:
+        answers = [answer(method, draw(seed)) for seed in range(given.sets)]
+        methods[method] = {
+            "name": method,
+            "ari": fmean(each["ari"] for each in answers),
+            "k": [each["k"] for each in answers],
+            "seconds": median(each["seconds"] for each in answers),
+        }
+        print(json.dumps(methods[method]), flush=True)
     kept = {
-        "command": " ".join(["python benchmarks/embeddings.py", *sys.argv[1:]]),
+        "command": "python benchmarks/embeddings.py",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": describe_machine(),
-        "sets": n_sets,
-        "methods": methods,
+        "sets": given.sets,
+        "methods": [*methods.values()],
     }
     RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
 

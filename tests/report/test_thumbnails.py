@@ -56,6 +56,7 @@ def test_a_report_on_images_shows_them_instead_of_columns(fitted, blobs, images,
     page = write_report(fitted, blobs.points, tmp_path / "r.html", images=images).read_text()
     assert "in 300 images of" in page
     assert page.count("<img ") >= 3 * 8 * 2  # in the summary and on the cards
+    assert 'loading="lazy"' not in page  # they would be missing in print
     assert "Most typical" in page
     assert "The clusters side by side" not in page
     assert "median" not in page.split("<main>")[1].split("<script")[0]

@@ -57,6 +57,7 @@ from coterie.inference.hashed_draw import (
     in_hashed_order,
     salted,
 )
+from coterie.inference.many_axes import many_axes
 from coterie.inference.outliers import scattered
 from coterie.inference.result import NOISE
 from coterie.inference.row_hashes import row_hashes
@@ -209,7 +210,7 @@ class AmortizedClusterer(
         )
         ending = choose_ending(ending_name, traits, judge)
         if ending_name == "auto" and traits.frame == "standard":
-            ending = described(ending)
+            ending = described(many_axes(ending, second_look=self.second_look))
         network, exact = self._networks(ending)
         config = self._inference(card, ending)
         if n_rows is not None:

@@ -51,14 +51,17 @@ def turn(units: Points, width: int) -> NDArray[np.float32]:
 
 
 def axes_above_noise(units: Points) -> int:
-    """How many axes of standardised columns (n, d) vary more than those of noise would.
-
-    The largest variance of independent columns is (1 + sqrt(d / n))^2 (Marchenko, Pastur 1967).
-    """
-    n_rows, n_columns = units.shape
+    """How many axes of standardised columns (n, d) vary more than those of noise would."""
     singular = np.linalg.svd(units - units.mean(0), compute_uv=False)
-    edge = (1 + np.sqrt(n_columns / n_rows)) ** 2
-    return int((singular**2 / n_rows > edge).sum())
+    return int((singular**2 / len(units) > noise_edge(*units.shape)).sum())
+
+
+def noise_edge(n_rows: int, n_columns: int) -> float:
+    """The largest variance along an axis of independent columns of variance one.
+
+    (1 + sqrt(d / n))^2 (Marchenko, Pastur 1967).
+    """
+    return float((1 + np.sqrt(n_columns / n_rows)) ** 2)
 
 
 def normal_scores(units: Points) -> Points:

@@ -11,33 +11,43 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+# Not by `torch.library.custom_op`: its operators import torch's compiler and sympy at their first
+# call, 800 modules and as much time as torch itself.
+_LIBRARY = torch.library.Library("coterie", "DEF")
+_LIBRARY.define("visit(Tensor points, Tensor mask) -> (Tensor, Tensor)")
 
-@torch.library.custom_op("coterie::visit", mutates_args=(), device_types="cpu")
+
 def visit(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """The point visited at each turn, and its height: (B, N, D), (B, N) -> (B, N), (B, N).
 
-    Padding comes last. Its heights, and those of first visits, are zero.
+    Padding comes last. Its heights, and those of first visits, are zero. There is no gradient.
     """
+    order, heights = torch.ops.coterie.visit(points, mask)
+    return order, heights
+
+
+@torch.library.impl(_LIBRARY, "visit", "CPU")
+def _(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     order, heights = zip(
         *(
             _visit_one(each, there)
-            for each, there in zip(points.numpy(), mask.numpy(), strict=True)
+            for each, there in zip(points.detach().numpy(), mask.numpy(), strict=True)
         ),
         strict=True,
     )
     return torch.from_numpy(np.stack(order)), torch.from_numpy(np.stack(heights))
 
 
-@visit.register_fake
-def _(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    return torch.empty_like(mask, dtype=torch.int64), torch.empty_like(points[..., 0])
-
-
-@visit.register_kernel("cuda")
+@torch.library.impl(_LIBRARY, "visit", "CUDA")
 def _(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     from coterie.kernels.visit_cuda import visit_on_gpu
 
     return visit_on_gpu(points, mask)
+
+
+@torch.library.register_fake("coterie::visit", lib=_LIBRARY)
+def _(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(mask, dtype=torch.int64), torch.empty_like(points[..., 0])
 
 
 def _visit_one(points: NDArray, there: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray]:

@@ -69,4 +69,5 @@ def _image(content: Content, row: int) -> Html | None:
     source = content.pictures.get(row)
     if source is None:
         return None
-    return element("img", src=source, alt=f"row {content.numbers[row]:,}", loading="lazy")
+    # Not lazy: the image is in the page already, and would be missing in print and in pictures.
+    return element("img", src=source, alt=f"row {content.numbers[row]:,}")

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coterie.data.tables.numerals import COMMA, POINT, weigh
+from coterie.data.tables.numerals import COMMA, POINT, UNAMBIGUOUS, weigh
 
 WRITTEN = {
     "1.5": (1.5, None),
@@ -78,3 +78,9 @@ def test_plain_numbers_of_a_frame_are_parsed_at_once():
 
 def test_evidence_for_a_decimal_sign():
     assert weigh(["1.5", "2,5", "1,234", "abc", "7", "1.234.567"]) == (1, 2, None, "1,234")
+
+
+@given(st.from_regex(UNAMBIGUOUS, fullmatch=True, alphabet=st.characters(codec="ascii")))
+def test_what_looks_unambiguous_is(cell):
+    assert POINT.is_number(cell) == ("." in cell)
+    assert COMMA.is_number(cell) == ("," in cell)

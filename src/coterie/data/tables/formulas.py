@@ -20,8 +20,12 @@ def without_formulas(frame: "pl.DataFrame", numerals: Numerals) -> "pl.DataFrame
     kinds = polars()
     named = [harmless_name(name) for name in frame.columns]
     text = [series for series in frame.get_columns() if series.dtype == kinds.String]
+    # In one go for all columns: plain negative numbers, of which a file may hold thousands of
+    # columns, are told from formulas without the slow parser of currency and the like.
     numbered = kinds.DataFrame([series.alias(str(at)) for at, series in enumerate(text)])
-    suspects = numbered.select(kinds.all().str.contains(FORMULA).any()).row(0) if text else ()
+    plain = numerals.as_plain(kinds.all().str.to_lowercase())
+    suspicious = kinds.all().str.contains(FORMULA) & plain.is_null()
+    suspects = numbered.select(suspicious.any()).row(0) if text else ()
     for series, suspect in zip(text, suspects, strict=True):
         if suspect:
             place = frame.get_column_index(series.name)

@@ -1,5 +1,6 @@
 """Columns of text as numbers in whatever form these are written (`frames/written_numbers.py`)."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,11 +34,15 @@ class Numerals(Notation):
 
     def parse_plain(self, frame: "pl.DataFrame") -> "pl.DataFrame":
         """Columns of text as numbers without groups, currency and the like; other cells null."""
-        text = polars().all().str.strip_chars()
+        return frame.select(self.as_plain(polars().all()))
+
+    def as_plain(self, text: "pl.Expr") -> "pl.Expr":
+        """Text as `parse_plain` reads it."""
+        text = text.str.strip_chars()
         if self.decimal == ",":  # a point makes a cell no number here
             text = text.str.replace_all(".", "x", literal=True)
             text = text.str.replace(",", ".", literal=True)
-        return frame.select(text.cast(polars().Float64, strict=False))
+        return text.cast(polars().Float64, strict=False)
 
     def parse(self, text: "pl.Series") -> Parsed:
         """The numbers of cells of text, which is stripped and in lower case."""
@@ -75,6 +80,8 @@ class Numerals(Notation):
 
 
 POINT, COMMA = Numerals("."), Numerals(",")
+# What most numbers look like, and no other decimal sign explains: no thousands are marked so.
+UNAMBIGUOUS = re.compile(r"\s*[+-]?\d+([.,])(?:\d\d?|\d{4,})\s*")
 
 
 def weigh(cells: Iterable[str]) -> Evidence:
@@ -83,6 +90,10 @@ def weigh(cells: Iterable[str]) -> Evidence:
     either: dict[str, str] = {}
     for cell in cells:
         if "." not in cell and "," not in cell:
+            continue
+        if clear := UNAMBIGUOUS.fullmatch(cell):
+            point += clear[1] == "."
+            comma += clear[1] == ","
             continue
         as_point, as_comma = POINT.is_number(cell), COMMA.is_number(cell)
         if as_point and as_comma:
