@@ -241,7 +241,8 @@ class Family:
     """The memory of a process and all its children, shared pages counted once."""
 
     def __init__(self, pid: int) -> None:
-        self.peak, self.stop, self._used = 0, threading.Event(), {}
+        self.peak, self.stop = 0, threading.Event()
+        self._used: dict[int, float] = {}
         self._process = psutil.Process(pid)
 
     @property
@@ -313,7 +314,7 @@ def stages_of(path: Path) -> dict[str, Callable[[], Any]]:
         return clusters._replace(model=model.predictor())
 
     fitted, rows = model.fitted_, sample.rows[:2_000]
-    rule = fitted.rule
+    rule: Any = fitted.rule  # a mixture
     bends = np.random.default_rng(0).normal(1, BENT, size=rule.whitening.shape)
     bent = replace(rule, whitening=rule.whitening * torch.from_numpy(bends))
     # The same clusters, as if no density described them.
@@ -369,9 +370,9 @@ def show(runs: list[Run]) -> None:
     for n_rows in reference:
         pair = {run.name: run.seconds for run in runs if run.n_rows == n_rows}
         for what in WRITTEN:
-            one, two = pair.get(f"1 worker, {what}"), pair.get(f"2 workers, {what}")
-            if one and two:
-                print(f"{n_rows:,} rows, {what}: two workers are {one / two:.2f} times as fast")
+            slow, fast = pair.get(f"1 worker, {what}"), pair.get(f"2 workers, {what}")
+            if slow and fast:
+                print(f"{n_rows:,} rows, {what}: two workers are {slow / fast:.2f} times as fast")
 
 
 def parser() -> argparse.ArgumentParser:

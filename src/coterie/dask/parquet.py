@@ -159,13 +159,13 @@ def _counted(labels: NDArray[np.intp], own: NDArray[np.float32] | None, k: int) 
     if labels.min(initial=0) < 0:
         inside = labels[labels >= 0]
         n_noise = len(labels) - len(inside)
-    counts = np.bincount(inside, minlength=k)
+    counts: NDArray[np.int64] = np.bincount(inside, minlength=k)
     if own is None:
         return Labelled(counts, np.full(k, np.nan), n_noise)
     doubtful = np.flatnonzero(own < 1)
     doubtful = doubtful[labels[doubtful] >= 0] if n_noise else doubtful
     doubt = np.bincount(labels[doubtful], 1 - own[doubtful].astype(np.float64), minlength=k)
-    return Labelled(counts, counts - doubt, n_noise)
+    return Labelled(counts, counts.astype(np.float64) - doubt, n_noise)
 
 
 def _nothing(k: int) -> Labelled:

@@ -113,10 +113,10 @@ class Screen:
         turning = np.hstack([axes.T * frame.unit, -(middle @ axes)[:, None]])
         with np.errstate(divide="ignore", over="ignore"):
             limit = (OUTLIER * (1 - 1e-5) / frame.unit).astype(np.float32)
-            turning = turning.astype(np.float32)
+            single: Single = turning.astype(np.float32)
         size = _size(frame, axes)
         point += (len(axes) + 4) * _longest(whitening) * ROUND_OFF * size
-        if not (point <= MOST_ERROR and reach > point and np.isfinite(turning).all()):
+        if not (point <= MOST_ERROR and reach > point and np.isfinite(single).all()):
             return None
         constant, form = _forms(weight, mean, whitening, proportional=proportional)
         farthest = min(MOST_SQUARE, (reach - point) ** 2)
@@ -131,7 +131,7 @@ class Screen:
             frame,
             form,
             base,
-            turning,
+            single,
             centre,
             limit[:, None],
             point,
@@ -195,7 +195,8 @@ class Screen:
             _multiply(own, n_axes)
             np.matmul(form, own, out=found)
             best = found.min(0)
-            yield _Block(rows, found, best, (best <= self.farthest) & inside)
+            inside &= best <= self.farthest
+            yield _Block(rows, found, best, inside)
 
     def _confidence(self, columns: NDArray) -> tuple[Single, NDArray[np.bool_]]:
         """The largest probability of rows (d, m) that no frame clips, and whether it is exact (m,).
@@ -228,11 +229,11 @@ class Screen:
         return np.float32(margin)
 
 
-def _within(centred: Single, limit: Single) -> NDArray[np.bool_] | bool:
-    """Which rows (d, m) are within the limit (d, 1), not NaN."""
+def _within(centred: Single, limit: Single) -> NDArray[np.bool_]:
+    """Which rows (d, m) are within the limit (d, 1), not NaN: (m,)."""
     if (centred.max(1) <= limit[:, 0]).all() and (centred.min(1) >= -limit[:, 0]).all():
-        return True
-    inside: NDArray[np.bool_] = (abs(centred) <= limit).all(0)
+        return np.ones(centred.shape[1], dtype=np.bool_)
+    inside: NDArray[np.bool_] = np.logical_and.reduce(abs(centred) <= limit, axis=0)
     return inside
 
 
@@ -251,9 +252,9 @@ def _multiply(products: NDArray, n_axes: int) -> None:
 def _closest(squares: Single, most: Single) -> tuple[NDArray, NDArray[np.bool_]]:
     """A cluster (m,) with a square (K, m) of at most (m,), and whether it is the only one (m,)."""
     kind = np.uint8 if len(squares) < 256 else np.uint32
-    close = (squares <= most).view(np.uint8).astype(kind, copy=False)
+    close: NDArray = (squares <= most).view(np.uint8).astype(kind, copy=False)
     single = np.add.reduce(close, 0, dtype=kind) == 1
-    close *= np.arange(len(squares), dtype=kind)[:, None]
+    np.multiply(close, np.arange(len(squares), dtype=kind)[:, None], out=close)
     return np.add.reduce(close, 0, dtype=kind), single  # the sum of one number
 
 
