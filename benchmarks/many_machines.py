@@ -189,13 +189,12 @@ def watched(name: str, n_rows: int, words: list[str]) -> Run:
     seconds = clock.seconds()
     family.stop.set()
     watching.join()
-    if process.returncode:
-        told: Any = {"failed": stderr.strip().splitlines()[-1:]}
-        return Run(name, n_rows, seconds, family.cpu, None, None, told)
-    told = json.loads(stdout) if stdout.startswith("{") else None
-    if told is not None:
-        told = {key: told[key] for key in ("n_clusters", "rows", "seconds")}
     others = clock.others_than(family.cpu)
+    told: Any = json.loads(stdout) if stdout.startswith("{") else None
+    if process.returncode:
+        told = {"failed": stderr.strip().splitlines()[-1:]}
+    elif told is not None:
+        told = {key: told[key] for key in ("n_clusters", "rows", "seconds")}
     return Run(name, n_rows, seconds, family.cpu, family.peak / 2**30, others, told)
 
 

@@ -104,7 +104,9 @@ def _told(found: list[dict[str, Any]]) -> str:
 
 
 def _column(found: list[dict[str, Any]], name: str, key: str) -> dict[int, float]:
-    return {run["n_rows"]: run[key] for run in found if run["name"] == name}
+    """A figure of the runs of a name that did not fail, by the number of rows."""
+    own = [run for run in found if run["name"] == name and "failed" not in (run["told"] or {})]
+    return {run["n_rows"]: run[key] for run in own}
 
 
 def _where(data: dict[str, Any], more: str = "") -> str:
