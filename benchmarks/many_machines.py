@@ -31,6 +31,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
+import torch
 
 from bench.machine import describe_machine
 
@@ -38,19 +39,29 @@ RESULTS = Path(__file__).parent / "results" / "many_machines.json"
 COMMAND_LINE = "python benchmarks/many_machines.py --folder /tmp/rows"
 N_FILES, N_COLUMNS, N_CLUSTERS = 200, 8, 12
 SPREAD = 4.0  # of the centres, in deviations of a cluster
-STAGE_ROWS, REPEATS = 500_000, 3
-FIRST, SECOND = "first pass: read, hash, draw", "second pass: read, label, write labels"
+STAGE_ROWS, REPEATS = 500_000, 9
+BENT = 0.05  # by how much covariances are made to differ in one of the stages
+ALONE, FIRST = "pyarrow alone: read all columns, write one", "first pass: read, hash, draw"
+SECOND, NEAREST = "second pass: read, label, write clusters", "second pass, nearest of 2,000 rows"
+CONFIDENT = "second pass, clusters and confidence"
 LIMIT = 720  # seconds for a run
 WATCHED = 0.2  # seconds between two looks at the memory
+# What is written, as --labels-only and whether not --no-confidence.
+WRITTEN = {
+    "clusters": (True, False),
+    "clusters and confidence": (True, True),
+    "all columns": (False, True),
+}
 # The command, as it is installed, with a number of workers of its own and labels alone.
 COMMAND = """
 import sys
 from pathlib import Path
 from coterie.cli.on_engine import Settings, cluster_on_engine
-pattern, out, n_workers, labels_only = sys.argv[1:]
+pattern, out, n_workers, labels_only, confident = sys.argv[1:]
 settings = Settings("amcp-universal", None, 1, False, "auto", 0)
 cluster_on_engine([pattern], settings, (None, None, None), Path(out), None, as_json=True,
-                  labels_only=labels_only == "True", n_workers=int(n_workers))
+                  labels_only=labels_only == "True", confident=confident == "True",
+                  n_workers=int(n_workers))
 """
 KMEANS = """
 import sys, time
@@ -138,10 +149,11 @@ def measured(folder: Path, n_rows: int, options: argparse.Namespace) -> Iterator
     pattern, out = str(folder / "*.parquet"), options.folder / "out"
     yield alone(folder, n_rows, out)
     for n_workers in options.workers:
-        for labels_only in (True, False) if options.whole else (True,):
+        for what, (labels_only, confident) in WRITTEN.items():
+            if not labels_only and not options.whole:
+                continue
             shutil.rmtree(out, ignore_errors=True)
-            words = [COMMAND, pattern, str(out), str(n_workers), str(labels_only)]
-            what = "labels" if labels_only else "all columns"
+            words = [COMMAND, pattern, str(out), str(n_workers), str(labels_only), str(confident)]
             name = f"{n_workers} worker{'s' if n_workers > 1 else ''}, {what}"
             yield watched(name, n_rows, words)
     shutil.rmtree(out, ignore_errors=True)
@@ -177,13 +189,12 @@ def watched(name: str, n_rows: int, words: list[str]) -> Run:
     seconds = clock.seconds()
     family.stop.set()
     watching.join()
-    if process.returncode:
-        told: Any = {"failed": stderr.strip().splitlines()[-1:]}
-        return Run(name, n_rows, seconds, family.cpu, None, None, told)
-    told = json.loads(stdout) if stdout.startswith("{") else None
-    if told is not None:
-        told = {key: told[key] for key in ("n_clusters", "rows", "seconds")}
     others = clock.others_than(family.cpu)
+    told: Any = json.loads(stdout) if stdout.startswith("{") else None
+    if process.returncode:
+        told = {"failed": stderr.strip().splitlines()[-1:]}
+    elif told is not None:
+        told = {key: told[key] for key in ("n_clusters", "rows", "seconds")}
     return Run(name, n_rows, seconds, family.cpu, family.peak / 2**30, others, told)
 
 
@@ -229,7 +240,8 @@ class Family:
     """The memory of a process and all its children, shared pages counted once."""
 
     def __init__(self, pid: int) -> None:
-        self.peak, self.stop, self._used = 0, threading.Event(), {}
+        self.peak, self.stop = 0, threading.Event()
+        self._used: dict[int, float] = {}
         self._process = psutil.Process(pid)
 
     @property
@@ -256,53 +268,82 @@ class Family:
 
 def show_stages(folder: Path) -> None:
     """Print how many rows a second of computing each stage takes, on one file of one partition."""
+    from threadpoolctl import threadpool_limits
+
+    pa.set_cpu_count(1)
+    torch.set_num_threads(1)
+    path = made(folder, N_FILES * STAGE_ROWS, n_files=1) / "part-000.parquet"
+    with threadpool_limits(1):
+        found = rates(stages_of(path))
+    store(stages={name: round(rate) for name, rate in found.items()})
+    for name, rate in found.items():
+        print(f"{name}: {rate:,.0f} rows per second of one core")
+    for name in (SECOND, CONFIDENT):
+        ours = 1 / (1 / found[FIRST] + 1 / found[name])
+        print(f"first pass and {name}: {ours / found[ALONE]:.2f} of pyarrow's rate")
+    shutil.rmtree(folder)
+
+
+def stages_of(path: Path) -> dict[str, Callable[[], Any]]:
+    """What is timed, by name."""
     from coterie import AMCP
     from coterie.dask.parquet import Columns, Labeller, label_file, survey_file
     from coterie.estimators.drawing import draw
     from coterie.inference.hashed_draw import share_of
     from coterie.inference.rules.partition import PartitionRule
 
-    pa.set_cpu_count(1)
-    path = made(folder, N_FILES * STAGE_ROWS, n_files=1) / "part-000.parquet"
     columns = Columns(tuple(f"x{at}" for at in range(N_COLUMNS)), "float32")
+    share = share_of(N_FILES * STAGE_ROWS, 100_000)
+    sample = draw(survey_file(path, columns, 100_000, 0))
+    model = AMCP().fit_drawn(sample.rows, sample.n_rows)
+    whole = Labeller(columns, np.zeros(N_COLUMNS), model.predictor(), "")
+    both = whole._replace(written=())
+    clusters = both._replace(confident=False)
 
     def copy_one() -> None:
         table = pq.read_table(path, use_threads=False)
-        pq.write_table(table.select(["x0"]), folder / "copied")
+        pq.write_table(table.select(["x0"]), path.with_name("copied"))
 
-    rates = {"pyarrow alone: read all columns, write one": rate(copy_one)}
-    share = share_of(N_FILES * STAGE_ROWS, 100_000)
-    rates[FIRST] = rate(lambda: survey_file(path, columns, 100_000, 0, share))
-    sample = draw(survey_file(path, columns, 100_000, 0))
-    model = AMCP().fit_drawn(sample.rows, sample.n_rows)
-    labeller = Labeller(columns, np.zeros(N_COLUMNS), model.predictor(), "", written=())
-    rates[SECOND] = rate(lambda: label_file(path, folder / "labelled", labeller))
-    whole = labeller._replace(written=None)
-    rates["second pass, all columns written again"] = rate(
-        lambda: label_file(path, folder / "labelled", whole)
-    )
+    def labelled(labeller: Labeller) -> Callable[[], Any]:
+        return lambda: label_file(path, path.with_name("labelled"), labeller)
+
+    def ruled(rule: Any) -> Labeller:
+        """The labeller of clusters by another rule."""
+        model.fitted_ = replace(fitted, rule=rule)
+        return clusters._replace(model=model.predictor())
+
+    fitted, rows = model.fitted_, sample.rows[:2_000]
+    rule: Any = fitted.rule  # a mixture
+    bends = np.random.default_rng(0).normal(1, BENT, size=rule.whitening.shape)
+    bent = replace(rule, whitening=rule.whitening * torch.from_numpy(bends))
     # The same clusters, as if no density described them.
-    frame, rows = model.fitted_.frame, sample.rows[:2_000]
-    near = PartitionRule.of(model.predict(rows), frame(rows))
-    model.fitted_ = replace(model.fitted_, rule=near)
-    nearest = labeller._replace(model=model.predictor())
-    rates["second pass, labels by the nearest of 2,000 rows"] = rate(
-        lambda: label_file(path, folder / "labelled", nearest)
-    )
-    store(stages={name: round(found) for name, found in rates.items()})
-    for name, found in rates.items():
-        print(f"{name}: {found:,.0f} rows per second of one core")
-    shutil.rmtree(folder)
+    near = PartitionRule.of(model.predict(rows), fitted.frame(rows))
+    return {
+        ALONE: copy_one,
+        FIRST: lambda: survey_file(path, columns, 100_000, 0, share),
+        SECOND: labelled(clusters),
+        CONFIDENT: labelled(both),
+        "second pass, covariances of different shapes": labelled(ruled(bent)),
+        "second pass, confidence, covariances of different shapes": labelled(
+            ruled(bent)._replace(confident=True)
+        ),
+        "second pass, all columns written again": labelled(whole),
+        NEAREST: labelled(ruled(near)),
+    }
 
 
-def rate(stage: Callable[[], Any]) -> float:
-    """Rows of a file per second of computing, at best."""
-    spent = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        stage()
-        spent.append(time.process_time() - start)
-    return STAGE_ROWS / min(spent)
+def rates(stages: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """Rows of a file per second of computing, at best; in turns, so that load falls on all alike.
+
+    The first round fetches memory from the system, which a long run does once.
+    """
+    spent: dict[str, list[float]] = {name: [] for name in stages}
+    for _ in range(1 + REPEATS):
+        for name, stage in stages.items():
+            start = time.process_time()
+            stage()
+            spent[name].append(time.process_time() - start)
+    return {name: STAGE_ROWS / min(each[1:]) for name, each in spent.items()}
 
 
 def show(runs: list[Run]) -> None:
@@ -327,9 +368,10 @@ def show(runs: list[Run]) -> None:
             print(f"{name}: exponent from {one.n_rows:,} to {other.n_rows:,} rows {exponent:.2f}")
     for n_rows in reference:
         pair = {run.name: run.seconds for run in runs if run.n_rows == n_rows}
-        if "1 worker, labels" in pair and "2 workers, labels" in pair:
-            faster = pair["1 worker, labels"] / pair["2 workers, labels"]
-            print(f"{n_rows:,} rows: two workers are {faster:.2f} times as fast as one")
+        for what in WRITTEN:
+            slow, fast = pair.get(f"1 worker, {what}"), pair.get(f"2 workers, {what}")
+            if slow and fast:
+                print(f"{n_rows:,} rows, {what}: two workers are {slow / fast:.2f} times as fast")
 
 
 def parser() -> argparse.ArgumentParser:

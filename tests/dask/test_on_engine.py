@@ -14,6 +14,7 @@ import coterie
 from coterie.cli.app import app
 from coterie.dask import cluster as engine
 from coterie.dask.output_folder import MANIFEST
+from coterie.dask.parquet import _counted
 
 pytestmark = [
     pytest.mark.xdist_group("dask cluster"),
@@ -104,6 +105,33 @@ def test_identifiers_are_left_out_and_written_beside_the_labels(run, folder, tmp
     short, whole = labelled(tmp_path / "short"), labelled(tmp_path / "out")
     assert short.column_names == ["order_id", "cluster", "confidence"]
     assert short.equals(whole.select(short.column_names))
+
+
+def test_labels_without_confidence_are_the_same(run, tmp_path):
+    whole, plain = (
+        json.loads(run("--json").stdout),
+        json.loads(run("--no-confidence", "--json", out="plain").stdout),
+    )
+    labels = labelled(tmp_path / "plain")
+    assert "confidence" not in labels.column_names
+    assert labels.equals(labelled(tmp_path / "out").select(labels.column_names))
+    sizes = [[each["size"] for each in told["clusters"]] for told in (whole, plain)]
+    assert sizes[0] == sizes[1]
+    assert all(each["mean_confidence"] > 0 for each in whole["clusters"])
+    assert [each["mean_confidence"] for each in plain["clusters"]] == [None] * len(sizes[0])
+    again = json.loads(run("--no-confidence", "--json", out="plain").stdout)
+    assert again["labelled_before"] == len(again["files"])
+    assert again["clusters"] == plain["clusters"]
+    assert run(out="plain").exit_code == 2  # other settings
+
+
+def test_confidence_is_counted_with_and_without_noise():
+    labels = np.array([0, 2, -1, 2, 0])
+    own = np.array([1.0, 0.5, 0.0, 1.0, 0.75], dtype=np.float32)
+    counts, confidence, noise = _counted(labels, own, 3)
+    assert (counts.tolist(), confidence.tolist(), noise) == ([2, 0, 2], [1.75, 0, 1.5], 1)
+    counts, confidence, noise = _counted(np.delete(labels, 2), np.delete(own, 2), 3)
+    assert (counts.tolist(), confidence.tolist(), noise) == ([2, 0, 2], [1.75, 0, 1.5], 0)
 
 
 def test_columns_that_are_no_numbers_are_refused_by_name(run):

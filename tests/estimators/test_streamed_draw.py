@@ -60,3 +60,14 @@ def test_few_rows_are_all_there_in_their_order():
     rows, values = streamed(np.split(table, [10, 100]), 300)
     np.testing.assert_array_equal(values, table)
     np.testing.assert_array_equal(rows, np.arange(300))
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64])
+def test_missing_values_are_counted_in_each_column(kind):
+    part = np.arange(20).reshape(10, 2).astype(kind)
+    assert survey(part).missing.tolist() == [0, 0]
+    assert survey(part[:0]).missing.tolist() == [0, 0]
+    if kind != np.int64:
+        part[2:5, 1] = np.nan
+        assert survey(part).missing.tolist() == [0, 3]
+        assert merge([survey(part), survey(part[:3])]).missing.tolist() == [0, 4]

@@ -30,6 +30,7 @@ from coterie.cli.options import (
     MinClusterSize,
     ModelSeed,
     NClusters,
+    NoConfidence,
     Noise,
     Sample,
     Scheduler,
@@ -91,6 +92,7 @@ def cluster(
         ),
     ] = None,
     labels_only: LabelsOnly = False,
+    no_confidence: NoConfidence = False,
     keep_formulas: KeepFormulas = False,
     report: Annotated[
         Path | None,
@@ -162,8 +164,11 @@ def cluster(
             scheduler,
             as_json=as_json,
             labels_only=labels_only,
+            confident=not no_confidence,
         )
         return
+    if no_confidence:
+        refuse("--no-confidence needs --engine dask")
     if as_json and out == STANDARD_OUTPUT:
         refuse("--json and --out - would both write to standard output")
     with refusing():

@@ -82,6 +82,7 @@ def cluster_on_engine(
     *,
     as_json: bool,
     labels_only: bool = False,
+    confident: bool = True,
     n_workers: int | None = None,
 ) -> None:
     """Cluster the files that patterns match; each gets a labelled file in the folder."""
@@ -97,7 +98,7 @@ def cluster_on_engine(
         model = _model(settings)
         written = read.ids if labels_only else None
         kept = {**settings._asdict(), "columns": read.columns.names, "written": written}
-        kept["version"] = coterie.__version__
+        kept["confident"], kept["version"] = confident, coterie.__version__
         n_rows, clock = sum(inputs.n_rows), [time.monotonic()]
         with stages() as begin, connected(scheduler, n_workers) as client:
             clock.append(time.monotonic())
@@ -111,7 +112,7 @@ def cluster_on_engine(
             clock.append(time.monotonic())
             begin("finding clusters")
             table, labeller, notes = _fitted(model, sample, read, folder.tag)
-            labeller = labeller._replace(written=written)
+            labeller = labeller._replace(written=written, confident=confident)
             clock.append(time.monotonic())
             progress = counting(n_rows, begin("labelling"))
             outputs = label_files(client, inputs, folder, labeller, progress)

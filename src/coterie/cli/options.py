@@ -67,6 +67,15 @@ LabelsOnly = Annotated[
         rich_help_panel=WRITING,
     ),
 ]
+NoConfidence = Annotated[
+    bool,
+    typer.Option(
+        "--no-confidence",
+        help="With --engine: neither compute nor write how probable each cluster is, which takes"
+        " as long as to find it.",
+        rich_help_panel=WRITING,
+    ),
+]
 KeepFormulas = Annotated[
     bool,
     typer.Option(

@@ -1,5 +1,6 @@
 """The summary of `coterie cluster`."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ def summary(
             {
                 "cluster": number,
                 "size": int(size),
-                "mean_confidence": round(float(confidence / size), 6) if size else None,
+                "mean_confidence": _mean(float(confidence), int(size)),
             }
             for number, (size, confidence) in enumerate(
                 zip(sizes.counts, sizes.confidence, strict=True)
@@ -55,6 +56,11 @@ def summary(
         "mean_log_likelihood": model.clustering_.log_likelihood,
         "notes": list(notes),
     }
+
+
+def _mean(total: float, size: int) -> float | None:
+    """The mean of numbers with a total, which is NaN where they are not known."""
+    return None if not size or math.isnan(total) else round(total / size, 6)
 
 
 def _belief(clustering: "Clustering") -> dict[str, Any]:

@@ -36,7 +36,8 @@ class Columns(NamedTuple):
 class Labeller(NamedTuple):
     """What labels a file: the columns, what fills their gaps (d,), and a model that predicts.
 
-    written: the columns that are written beside the clusters, None for all.
+    written: the columns that are written beside the clusters, None for all; confident: whether
+    their probabilities are written too.
     """
 
     columns: Columns
@@ -44,10 +45,14 @@ class Labeller(NamedTuple):
     model: "AmortizedClusterer"
     tag: str
     written: tuple[str, ...] | None = None
+    confident: bool = True
 
 
 class Labelled(NamedTuple):
-    """The rows of each cluster (k,), their summed confidence (k,), and the rows that are noise."""
+    """The rows of each cluster (k,), their summed confidence (k,), and the rows that are noise.
+
+    Where no confidence is computed, its sum is NaN.
+    """
 
     counts: NDArray[np.int64]
     confidence: NDArray[np.float64]
@@ -96,7 +101,9 @@ def read_labelled(target: Path, tag: str, n_rows: int) -> Labelled | None:
         told = json.loads((metadata.metadata or {})[TAG])
         if told["tag"] != tag or metadata.num_rows != n_rows:
             return None
-        return Labelled(np.array(told["counts"]), np.array(told["confidence"]), told["noise"])
+        counts, confidence = np.array(told["counts"]), told["confidence"]
+        known = np.full(len(counts), np.nan) if confidence is None else np.array(confidence)
+        return Labelled(counts, known, told["noise"])
     except (OSError, arrow.ArrowException, KeyError, ValueError, TypeError):
         return None
 
@@ -111,19 +118,23 @@ def _write_labelled(path: Path, part: Path, labeller: Labeller) -> Labelled:
             schema = arrow.schema([schema.field(name) for name in labeller.written])
             wanted = [*dict.fromkeys([*labeller.written, *labeller.columns.names])]
         kept = schema.names
-        schema = schema.append(arrow.field(ADDED[0], arrow.int32()))
-        schema = schema.append(arrow.field(ADDED[1], arrow.float32()))
-        with arrow.parquet.ParquetWriter(part, schema) as writer:
+        schema = schema.append(arrow.field(ADDED[0], arrow.int32(), nullable=False))
+        if labeller.confident:
+            schema = schema.append(arrow.field(ADDED[1], arrow.float32(), nullable=False))
+        # Probabilities are as many as rows, nearly: a dictionary would cost time and save nothing.
+        compact = [*(leaf.path for leaf in file.schema), ADDED[0]]
+        with arrow.parquet.ParquetWriter(part, schema, use_dictionary=compact) as writer:
             for batch in file.iter_batches(_batch_rows(labeller.columns), columns=wanted):
                 values = _refused(_values(batch, labeller.columns), labeller.columns)
-                labels, own = labeller.model.fitted_.assign(_filled(values, labeller.medians))
+                labels, own = _labels(_filled(values, labeller.medians), labeller)
                 total = added(total, _counted(labels, own, len(total.counts)))
                 columns = [batch.column(name) for name in kept]
                 columns += [arrow.array(labels.astype(np.int32))]
-                columns += [arrow.array(own)]
+                columns += [] if own is None else [arrow.array(own)]
                 writer.write_batch(arrow.record_batch(columns, schema=schema))
-            told = {"tag": labeller.tag, "noise": total.noise}
-            told |= {"counts": total.counts.tolist(), "confidence": total.confidence.tolist()}
+            told = {"tag": labeller.tag, "noise": total.noise, "counts": total.counts.tolist()}
+            known = np.isfinite(total.confidence).all()
+            told["confidence"] = total.confidence.tolist() if known else None
             writer.add_key_value_metadata({TAG: json.dumps(told).encode()})
     return total
 
@@ -135,11 +146,26 @@ def added(one: Labelled, other: Labelled) -> Labelled:
     )
 
 
-def _counted(labels: NDArray[np.intp], own: NDArray[np.float32], k: int) -> Labelled:
-    inside = labels >= 0
-    counts = np.bincount(labels[inside], minlength=k)
-    confidence = np.bincount(labels[inside], own[inside], minlength=k).astype(np.float64)
-    return Labelled(counts, confidence, int((~inside).sum()))
+def _labels(
+    values: NDArray, labeller: Labeller
+) -> tuple[NDArray[np.intp], NDArray[np.float32] | None]:
+    """The clusters of rows (n, d), and how probable they are if that is wanted, (n,) each."""
+    fitted = labeller.model.fitted_
+    return fitted.assign(values) if labeller.confident else (fitted.predict(values), None)
+
+
+def _counted(labels: NDArray[np.intp], own: NDArray[np.float32] | None, k: int) -> Labelled:
+    inside, n_noise = labels, 0
+    if labels.min(initial=0) < 0:
+        inside = labels[labels >= 0]
+        n_noise = len(labels) - len(inside)
+    counts: NDArray[np.int64] = np.bincount(inside, minlength=k)
+    if own is None:
+        return Labelled(counts, np.full(k, np.nan), n_noise)
+    doubtful = np.flatnonzero(own < 1)
+    doubtful = doubtful[labels[doubtful] >= 0] if n_noise else doubtful
+    doubt = np.bincount(labels[doubtful], 1 - own[doubtful].astype(np.float64), minlength=k)
+    return Labelled(counts, counts.astype(np.float64) - doubt, n_noise)
 
 
 def _nothing(k: int) -> Labelled:
@@ -180,8 +206,8 @@ def _refused(values: NDArray, columns: Columns) -> NDArray:
 
 
 def _filled(values: NDArray, medians: NDArray[np.float64]) -> NDArray:
-    gaps = np.isnan(values)
-    if gaps.any():
+    if len(values) and np.isnan(values.max()):  # NaN, if one is
+        gaps = np.isnan(values)
         values[gaps] = np.broadcast_to(medians, values.shape)[gaps]
     return values
 

@@ -138,5 +138,8 @@ def _joined(parts: Sequence[Any]) -> Any:
 
 
 def _missing(part: Any) -> NDArray[np.int64]:
-    gaps = np.isnan(part) if column_names(part) is None else part.isna().to_numpy()
-    return gaps.sum(0).astype(np.int64)
+    if column_names(part) is not None:
+        return part.isna().to_numpy().sum(0).astype(np.int64)
+    if not len(part) or not np.isnan(part.max()):  # NaN, if one is
+        return np.zeros(part.shape[1], dtype=np.int64)
+    return np.isnan(part).sum(0).astype(np.int64)

@@ -1,5 +1,6 @@
 """What a fit leaves behind for new rows: immutable, picklable, and all that prediction needs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -49,29 +50,29 @@ class Fitted:
         """The cluster of each row of a table (n, d)."""
         if self._screen is None:
             return apply_labels(self.rule, self.points(table), noise=self.noise)
-        labels = np.empty(len(table), dtype=np.intp)
-        for rows in chunks(len(table), CHUNK_SIZE):
-            labels[rows], clear = self._screen(table[rows])
-            if not clear.all():
-                doubtful = np.ascontiguousarray(table[rows][~clear])
-                labels[rows][~clear] = apply_labels(self.rule, self.points(doubtful))
+        labels, clear = self._screen(table)
+        for rows in self._unclear(clear):
+            labels[rows] = apply_labels(self.rule, self.points(np.ascontiguousarray(table[rows])))
         return labels
 
     def assign(self, table: NDArray) -> Confident:
         """The cluster of each row of a table (n, d), and how probable it is."""
-        labels = np.empty(len(table), dtype=np.intp)
-        confidence = np.ones(len(table), dtype=np.float32)
-        for rows in chunks(len(table), CHUNK_SIZE):
-            left = np.ones(len(table[rows]), dtype=bool)
-            if self._screen is not None:
-                labels[rows], clear = self._screen(table[rows], certain=True)
-                left = ~clear
-            if left.any():
-                doubtful = np.ascontiguousarray(table[rows][left])
-                found = apply(self.rule, self.points(doubtful), noise=self.noise)
-                labels[rows][left] = found.labels
-                confidence[rows][left] = own_probability(*found)
+        if self._screen is None:
+            clear = np.zeros(len(table), dtype=bool)
+            labels, confidence = np.empty(len(table), np.intp), np.empty(len(table), np.float32)
+        else:
+            labels, confidence, clear = self._screen.assign(table)
+        for rows in self._unclear(clear):
+            points = self.points(np.ascontiguousarray(table[rows]))
+            found = apply(self.rule, points, noise=self.noise)
+            labels[rows], confidence[rows] = found.labels, own_probability(*found)
         return Confident(labels, confidence)
+
+    @staticmethod
+    def _unclear(clear: NDArray[np.bool_]) -> Iterator[NDArray[np.intp]]:
+        """The rows that are not clear (n,), chunk by chunk."""
+        left = np.flatnonzero(~clear)
+        return (left[rows] for rows in chunks(len(left), CHUNK_SIZE))
 
     @cached_property
     def _screen(self) -> Screen | None:

@@ -126,7 +126,7 @@ def in_hashed_order(table: NDArray) -> Indices:
 
 def salted(hashes: Hashes, salt: int) -> Hashes:
     """Hashes (n,) that give another sample for each salt."""
-    return hashes ^ np.uint64(salt)
+    return hashes ^ np.uint64(salt) if salt else hashes
 
 
 def in_order(values: Counted) -> Counted:

@@ -92,20 +92,29 @@ def moments_of_sums(sums: Array, d: int) -> Moments:
 
 def log_joint(rows: Array, mixture: FullMixture) -> Array:
     """log pi_j + log N(x_i; j) from products (F, N): (K, N)."""
-    d = mixture.mean.shape[1]
-    first, second = upper_pairs(d)
     whitening = np.linalg.inv(np.linalg.cholesky(mixture.covariance))  # lower triangular
+    joint: Array = quadratic_form(mixture.log_weight, mixture.mean, whitening) @ rows
+    return joint
+
+
+def quadratic_form(log_weight: Array, mean: Array, whitening: Array) -> Array:
+    """What products are multiplied by to give log pi_j + log N(x_i; j): (K, F).
+
+    log_weight (K,); mean (K, D); whitening (K, D, D), the inverse of each covariance's Cholesky
+    factor.
+    """
+    n_clusters, d = mean.shape
+    first, second = upper_pairs(d)
     precision = whitening.transpose(0, 2, 1) @ whitening
     log_det = np.log(np.diagonal(whitening, axis1=1, axis2=2)).sum(1)
-    slope = np.einsum("kab,kb->ka", precision, mixture.mean)
-    form = np.empty((mixture.n_clusters, len(rows)))
-    form[:, 0] = mixture.log_weight + log_det - 0.5 * (slope * mixture.mean).sum(1)
+    slope = np.einsum("kab,kb->ka", precision, mean)
+    form = np.empty((n_clusters, 1 + d + len(first)))
+    form[:, 0] = log_weight + log_det - 0.5 * (slope * mean).sum(1)
     form[:, 0] -= 0.5 * d * LOG_TWO_PI
     form[:, 1 : 1 + d] = slope
     # Off the diagonal every product represents two entries of the matrix.
     form[:, 1 + d :] = precision[:, first, second] * np.where(first == second, -0.5, -1.0)
-    joint: Array = form @ rows
-    return joint
+    return form
 
 
 def expectation(joint: Array) -> Expectation:
