@@ -1,5 +1,6 @@
 """Settings of the estimators, mostly in order: weights, constraints, endings, sample weights."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,20 @@ AMCP = (
     *("amcp-universal", "amcp-universal-tables", "amcp-universal-small", "amcp-mog2d"),
     *("amcp-mog2d-wide", "amcp-warped2d"),
 )
-OTHERS = {"dac": ("dac-mog2d", "dac-warped2d"), "act_st": ("act_st-mog2d",), "ncp": ("ncp-mog2d",)}
+# Of small networks, which are written to a folder, and of those that ship.
+OTHERS = {
+    "dac": ("dac-mog2d", "dac-warped2d", "dac, anchored", "dac with flows"),
+    "act_st": ("act_st-mog2d",),
+    "ncp": ("ncp-mog2d",),
+    "chigac": ("chigac",),
+}
+OF_IMAGES = {
+    "amcp": ("amcp of images",),
+    "dac": ("dac of images", "dac with statisticians", "dac-omniglot"),
+    "ncp": ("ncp of images",),
+    "chigac": ("chigac of images",),
+    "mice": ("mice", "mice-mnist"),
+}
 # For each setting the values that are in order, and those that are not.
 SETTINGS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "n_clusters": (
@@ -35,21 +49,34 @@ SETTINGS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
 OF_AMCP = ("second_look", "e_step", "n_em_steps")
 RARE = ("columns", "exclude", "categorical", "device", "weights", "e_step", "n_em_steps")
 CHANGED, RARELY_CHANGED, WRONG = 0.2, 0.03, 0.06
-OTHER = 0.3  # the share of attempts with another system than AMCP
+OF_MICE = ("n_clusters", "device", "random_state", "weights")
+OTHER, SEEING = 0.3, 0.1  # shares of attempts with another system than AMCP, and with images
 
 
-def settings(random: Generator) -> dict[str, Any]:
-    """Settings of an estimator, with its `system`; one attempt in some has a wrong value."""
-    system = _pick(random, tuple(OTHERS)) if random.random() < OTHER else "amcp"
-    chosen: dict[str, Any] = {"weights": _pick(random, OTHERS.get(system, AMCP))}
-    if system == "ncp":
-        chosen["n_samples"] = 2  # it seats rows one by one, which takes its time
+def settings(random: Generator, small: Path) -> dict[str, Any]:
+    """Settings of an estimator, with its `system`; one attempt in some has a wrong value.
+
+    small: the folder with the weights of the small networks. `sees`: whether they read images.
+    """
+    kind, sees = random.random(), False
+    if kind < SEEING:
+        system, sees = _pick(random, tuple(OF_IMAGES)), True
+        weights = _pick(random, OF_IMAGES[system])
+    elif kind < SEEING + OTHER:
+        system = _pick(random, tuple(OTHERS))
+        weights = _pick(random, OTHERS[system])
+    else:
+        system, weights = "amcp", _pick(random, AMCP)
+    path = small / f"{weights}.safetensors"
+    chosen: dict[str, Any] = {"weights": path if path.is_file() else weights}
+    if system in ("ncp", "chigac"):
+        chosen["n_samples"] = 2  # NCP seats rows one by one, which takes its time
     for name, (right, wrong) in SETTINGS.items():
-        if system != "amcp" and name in OF_AMCP:
+        if (system != "amcp" and name in OF_AMCP) or (system == "mice" and name not in OF_MICE):
             continue
         if random.random() < (RARELY_CHANGED if name in RARE else CHANGED):
             chosen[name] = _pick(random, wrong if random.random() < WRONG else right)
-    return {"system": system, **chosen}
+    return {"system": system, "sees": sees, **chosen}
 
 
 def sample_weight(random: Generator, n: int) -> NDArray | list[Any] | None:

@@ -12,6 +12,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Sized
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,40 +24,48 @@ from coterie.estimators.amortized import AmortizedClusterer
 from coterie.inference.constraints import Constraints
 from reliability._as_file import run_cluster, write_table
 from reliability._odd_frames import TABLES
+from reliability._odd_images import IMAGES
 from reliability._odd_settings import sample_weight, settings
+from reliability._small_systems import SMALL, write_small
 from reliability._supervised import endings
 
-KINDS = sorted(TABLES)
+KINDS, SEEN = sorted(TABLES), sorted(IMAGES)
+MAKERS = TABLES | IMAGES
 ESTIMATORS = {
     "amcp": coterie.AMCP,
     "dac": coterie.DAC,
     "act_st": coterie.ACTST,
     "ncp": coterie.NCP,
+    "chigac": coterie.CHiGac,
+    "mice": coterie.MiCE,
 }
 # Who refuses on purpose: this package, and the checks of scikit-learn that it calls.
 REFUSING = ("coterie/", "sklearn/utils/")
 # A message must name what is wrong: a part of the input, or a setting.
 NAMED = (
     *("X", "column", "row", "array", "weight", "feature", "sample", "parameter"),
-    *("device", "model", "n_clusters"),
+    *("device", "model", "n_clusters", "images"),
 )
 FURTHER = (
     *("predict", "predict_proba", "unlike", "fit", "transform", "sample_partitions"),
     *("co_assignment", "score_samples", "sample"),
 )
-TO_A_FILE, MORE, BELIEF = 0.1, 0.2, 0.03  # shares of the attempts
+TO_A_FILE, MORE, BELIEF, IMAGES_SEEN = 0.1, 0.2, 0.03, 0.7  # shares of the attempts
 
 
 def campaign(attempts: int, seed: int = 0) -> dict[str, Any]:
     """Try so many inputs; the row counts what came of them."""
-    outcomes, kinds, failures, slowest = Counter[str](), Counter[str](), [], 0.0
-    for number, ending in enumerate(endings(attempt, attempts, seed)):
-        kinds[ending.kind] += 1
-        slowest = max(slowest, ending.seconds)
-        if ending.outcome in ("labels", "refused"):
-            outcomes[ending.outcome] += 1
-        else:
-            failures.append(f"{number} {ending.kind}: {ending.outcome}")
+    outcomes, kinds, failures, slowest, seconds = Counter[str](), Counter[str](), [], 0.0, 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in SMALL:
+            write_small(name, Path(folder) / f"{name}.safetensors")
+        for number, ending in enumerate(endings(partial(attempt, Path(folder)), attempts, seed)):
+            kinds[ending.kind] += 1
+            slowest, seconds = max(slowest, ending.seconds), seconds + ending.seconds
+            if ending.outcome in ("labels", "refused"):
+                outcomes[ending.outcome] += 1
+            else:
+                failures.append(f"{number} {ending.kind}: {ending.outcome}")
     return {
         "campaign": "inputs",
         "attempts": attempts,
@@ -64,34 +73,43 @@ def campaign(attempts: int, seed: int = 0) -> dict[str, Any]:
         "labels": outcomes["labels"],
         "refused": outcomes["refused"],
         "kinds": dict(sorted(kinds.items())),
+        "cpu_seconds": round(seconds),
         "slowest_cpu_seconds": round(slowest, 2),
         "failures": failures,
     }
 
 
-def attempt(seed: int, number: int) -> tuple[str, str]:
-    """The kind of one input, and what came of it."""
+def attempt(small: Path, seed: int, number: int) -> tuple[str, str]:
+    """The kind of one input, and what came of it; small: where the small networks are."""
     random = default_rng((seed, number))
-    kind = KINDS[int(random.integers(len(KINDS)))]
     made = int(random.integers(2**63))
-    chosen = settings(random)
+    chosen = settings(random, small)
+    kind = _kind(random, sees=chosen["sees"])
+    system = chosen["system"]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        table = TABLES[kind](default_rng(made))
-        if random.random() < TO_A_FILE and chosen["system"] == "amcp":
+        table = MAKERS[kind](default_rng(made))
+        if system == "amcp" and not chosen["sees"] and random.random() < TO_A_FILE:
             with tempfile.TemporaryDirectory() as folder:
                 path = write_table(table, Path(folder), random)
                 if path is not None:
                     return f"{kind}, in a file", run_cluster(path, default_rng(made))
         caught.clear()
         try:
-            outcome = _fit(kind, made, chosen, random)
+            fit = _fit_images if system == "mice" else _fit
+            outcome = fit(kind, made, chosen, random)
         except Exception as error:
             outcome = judged(error)
     numeric = [each for each in caught if issubclass(each.category, RuntimeWarning)]
     if outcome in ("labels", "refused") and numeric:
         outcome = f"a numerical warning: {numeric[0].message} ({numeric[0].filename})"
-    return kind, outcome
+    return f"{kind}, {system}", outcome
+
+
+def _kind(random: Any, *, sees: bool) -> str:
+    """A kind of input: of systems that read images these in most attempts."""
+    kinds = SEEN if sees and random.random() < IMAGES_SEEN else KINDS
+    return kinds[int(random.integers(len(kinds)))]
 
 
 def judged(error: Exception) -> str:
@@ -109,11 +127,11 @@ def judged(error: Exception) -> str:
 
 
 def _fit(kind: str, made: int, chosen: dict[str, Any], random: Any) -> str:
-    make = TABLES[kind]
+    make = MAKERS[kind]
     table = make(default_rng(made))
     n = _count(table)
     weights = sample_weight(random, n)
-    parameters = {name: value for name, value in chosen.items() if name != "system"}
+    parameters = _parameters(chosen)
     state = parameters.get("random_state")
     if isinstance(state, np.random.RandomState):
         parameters["random_state"] = np.random.RandomState(3)
@@ -131,9 +149,36 @@ def _fit(kind: str, made: int, chosen: dict[str, Any], random: Any) -> str:
         wrong = _broken_belief(first)
     if not wrong and random.random() < MORE:
         method = FURTHER[int(random.integers(len(FURTHER)))]
-        other = TABLES[KINDS[int(random.integers(len(KINDS)))] if random.random() < 0.7 else kind]
-        wrong = _broken_answer(first, method, other(random))
+        again_of = kind if random.random() < 0.3 else _kind(random, sees=chosen["sees"])
+        wrong = _broken_answer(first, method, MAKERS[again_of](random))
     return wrong or "labels"
+
+
+def _fit_images(kind: str, made: int, chosen: dict[str, Any], random: Any) -> str:
+    """The same of MiCE, whose trained clusters are fixed."""
+    table = MAKERS[kind](default_rng(made))
+    n, model = _count(table), coterie.MiCE(**_parameters(chosen), train=False).fit(table)
+    labels, memberships = model.labels_, model.probabilities_
+    promises = {
+        "a label for each image": labels.shape == (n,) and labels.dtype.kind == "i",
+        "labels are of clusters": 0 <= labels.min() <= labels.max() < model.n_clusters_,
+        "by falling size": (np.diff(np.bincount(labels)) <= 0).all(),
+        "memberships for each image": memberships.shape == (n, model.n_clusters_),
+        "memberships are finite": np.isfinite(memberships).all(),
+        "memberships sum to 1": abs(memberships.sum(1) - 1).max() < 1e-6,
+        "the same for the same images": np.array_equal(
+            labels, model.predict(MAKERS[kind](default_rng(made)))
+        ),
+    }
+    wrong = next((f"broken: {what}" for what, holds in promises.items() if not holds), "")
+    if not wrong and random.random() < MORE:
+        further = MAKERS[_kind(random, sees=True)](random)
+        wrong = "" if len(model.predict_proba(further)) == _count(further) else "lost images"
+    return wrong or "labels"
+
+
+def _parameters(chosen: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in chosen.items() if name not in ("system", "sees")}
 
 
 def _broken_answer(model: AmortizedClusterer, method: str, further: Any) -> str:

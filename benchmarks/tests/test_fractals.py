@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from fractals import FRACTALS, compare, dimensions, fractal, nested_gaps
+from fractals import (
+    FRACTALS,
+    OTHERS,
+    compare,
+    dimensions,
+    fractal,
+    nested_gaps,
+    parts_like_the_whole,
+)
 
 
 @pytest.mark.parametrize("name", FRACTALS)
@@ -29,6 +37,16 @@ def test_dust_has_parts_within_parts():
     random = np.random.default_rng(0)
     assert nested_gaps(fractal(FRACTALS["Cantor dust"], random)) > 1
     assert nested_gaps(random.random((500, 2))) < 0.5
+
+
+def test_parts_of_a_fractal_are_copies_of_it():
+    maps = {**FRACTALS, **OTHERS}
+    for name in ("Sierpinski triangle", "Cantor dust", "pentagons"):
+        assert parts_like_the_whole(fractal(maps[name], np.random.default_rng(0))) > 0
+    random = np.random.default_rng(0)
+    blobs = random.normal(size=(300, 2)) + np.repeat([[0, 0], [9, 0], [5, 7]], 100, axis=0)
+    assert parts_like_the_whole(blobs) < -0.01
+    assert parts_like_the_whole(blobs[:40]) == -1
 
 
 def test_what_is_larger_is_told_apart(capsys):

@@ -75,6 +75,13 @@ def test_what_differs_is_said_otherwise(capsys, changes, expected):
     assert expected in said(capsys, **changes)
 
 
+def test_names_of_any_length_fit_on_a_line(capsys):
+    left_out = [{"name": "b" * 10**6, "reason": "a constant"}]
+    lines = said(capsys, columns=["x", "a" * 10**6], left_out=left_out)
+    assert f"columns   x, {'a' * 79}…" in lines
+    assert f"dropped   {'b' * 79}…: a constant" in lines
+
+
 def test_it_may_go_to_standard_error(capsys):
     show(RESULT, to_stderr=True)
     captured = capsys.readouterr()

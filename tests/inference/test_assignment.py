@@ -48,6 +48,15 @@ def test_noise_has_no_label_but_probabilities(chunk_size):
     assert (found.probabilities == apply(Halves(), POINTS).probabilities).all()
 
 
+@pytest.mark.parametrize("label", [apply, apply_labels])
+@pytest.mark.parametrize("chunk_size", [1, 100])
+def test_memberships_that_are_no_numbers_are_refused(label, chunk_size):
+    overflowed = POINTS.copy()
+    overflowed[3, 0] = np.nan
+    with pytest.raises(ValueError, match="no numbers: its weights are damaged"):
+        label(Halves(), overflowed, chunk_size, noise=True)
+
+
 def test_noise_is_in_no_cluster():
     assert cluster_sizes(np.array([2, -1, 0, 2, -1]), 4).tolist() == [1, 0, 2, 0]
     found = Assignment(np.array([-1, -1, -1, 1, 2, 2]), np.full((6, 3), 1 / 3))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from coterie.inference.result import Clustering
 
 BAR = 20
+LONGEST_NAME = 80  # characters of a column's name
 SHOWN = 0.005  # smaller probabilities of a number of clusters are left out
 
 
@@ -95,9 +96,8 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
     if result["columns"]:  # images have none
         say(f"[dim]columns  [/] {escape(listed(result['columns']))}")
     for column in result["left_out"]:
-        say(
-            f"[dim]dropped  [/] {escape(column['name'] or '(no name)')}: {escape(column['reason'])}"
-        )
+        name = _shortened(column["name"]) or "(no name)"
+        say(f"[dim]dropped  [/] {escape(name)}: {escape(column['reason'])}")
     say(f"[dim]model    [/] {escape(result['weights'])}")
     if result["mean_log_likelihood"] is not None:
         say(f"[dim]fit      [/] mean log-likelihood {result['mean_log_likelihood']:.3f} per row")
@@ -127,8 +127,13 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
 def listed(names: Sequence[str], most: int = 40) -> str:
     """Names separated by commas; for many names their number, the first and the last."""
     if len(names) <= most:
-        return ", ".join(names)
-    return f"{len(names)}: {', '.join(names[:3])}, ..., {names[-1]}"
+        return ", ".join(map(_shortened, names))
+    return f"{len(names)}: {', '.join(map(_shortened, names[:3]))}, ..., {_shortened(names[-1])}"
+
+
+def _shortened(name: str) -> str:
+    """A name, cut to LONGEST_NAME characters: a damaged header may be a single one."""
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def _seen(result: dict[str, Any]) -> str:

@@ -63,7 +63,7 @@ def _numbers(X: Any) -> NDArray:
         array = np.asarray(X)
         if array.dtype.kind not in "biuf":
             array = array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"X must be an array of images: {error}") from error
     if not array.size:
         raise ValueError(f"X must hold at least one image, got shape {array.shape}")

@@ -103,9 +103,16 @@ def _answers(rule: Rule, points: Points, chunk_size: int, noise: bool) -> Iterat
         chunk = torch.tensor(points[rows], device=rule.device)
         log_probabilities = rule.log_probabilities(chunk)
         labels = log_probabilities.argmax(1)
+        _require_numbers(log_probabilities, labels)
         if noise:
             labels = labels.masked_fill(rule.unwanted(chunk), NOISE)
         yield Answer(rows, labels.cpu().numpy(), log_probabilities)
+
+
+def _require_numbers(log_probabilities: Tensor, labels: Tensor) -> None:
+    """Refuse answers (m, k) of a network whose weights are finite and yet too large."""
+    if not bool(log_probabilities.gather(1, labels[:, None]).isfinite().all()):
+        raise ValueError("the network's memberships are no numbers: its weights are damaged")
 
 
 def chunks(n_points: int, size: int) -> Iterator[slice]:

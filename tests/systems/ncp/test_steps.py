@@ -1,5 +1,6 @@
 """Seats drawn by the loop against exact enumeration, and the faster steps against the plain."""
 
+import copy
 from itertools import product
 
 import pytest
@@ -43,6 +44,15 @@ def test_seating_all_at_once_is_seating_one_by_one(small_ncp, seed):
     assert len(at_once.commits) == int(labels.max()) + 1
     torch.testing.assert_close(total(at_once), total(one_by_one))
     torch.testing.assert_close(small_ncp.sums(at_once.commits), small_ncp.sums(one_by_one.commits))
+
+
+@pytest.mark.parametrize("seed", [None, 0])
+def test_scores_that_overflow_are_refused(small_ncp, seed):
+    damaged = copy.deepcopy(small_ncp).requires_grad_(False)
+    damaged.network.read_clusters.weight *= 1e300
+    damaged.network.cluster[0].weight *= 1e300
+    with pytest.raises(ValueError, match="no numbers: its weights are damaged"):
+        seated(damaged, random_batch(), seed, accelerate=True)
 
 
 def canonical(labels: list[int]) -> tuple[int, ...]:
