@@ -101,9 +101,8 @@ def _scores(given: LabelledSet, labels: Any) -> dict[str, float]:
 
 def _row(runs: Sequence[dict[str, float]]) -> dict[str, Any]:
     """Means, and the standard error of ACC; an index that some set does not have leaves it out."""
-    means = {
-        name: fmean([run[name] for run in runs if not math.isnan(run[name])]) for name in runs[0]
-    }
+    known = {name: [run[name] for run in runs if not math.isnan(run[name])] for name in runs[0]}
+    means = {name: fmean(values) if values else math.nan for name, values in known.items()}
     accuracies = [run["acc"] for run in runs]
     error = stdev(accuracies) / len(runs) ** 0.5 if len(runs) > 1 else None
     return {**means, "acc_standard_error": error}

@@ -3,8 +3,8 @@
     python benchmarks/train_chigac.py chigac-mog2d --out runs/chigac-mog2d
     COTERIE_DATA=... python benchmarks/train_chigac.py chigac-mnist --out runs/chigac-mnist \\
         --minutes 8 --set inference='"eai"'
-    python benchmarks/train_chigac.py chigac-mog2d --out runs/longer --device cpu --steps 10000 \\
-        --start-from runs/chigac-mog2d/weights.safetensors --train sets_per_step=32
+    python benchmarks/train_chigac.py chigac-mog2d --out runs/longer --device cpu \\
+        --start-from runs/chigac-mog2d/weights.safetensors
 
 The same command again goes on from the checkpoint in --out; SIGTERM ends it with one. Along the way
 OUT/scores.jsonl receives the ARI and the error of k on fresh sets of the recipe. At the end the

@@ -27,7 +27,9 @@ def allowed(traits):
     if traits.frame == "standard":
         return ("auto", "network", "judge")
     if traits.density in ("gaussian", "maf"):
-        return tuple(ending for ending in ENDINGS if ending != "judge")
+        return tuple(ending for ending in ENDINGS if ending not in ("judge", "looks"))
+    if traits.looks_again:
+        return ("auto", "network", "looks")
     return ("auto", "network")
 
 

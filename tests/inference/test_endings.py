@@ -80,7 +80,7 @@ def test_a_mixture_needs_gaussians(name, traits):
 
 
 def test_the_endings_have_names():
-    assert ENDINGS == ("auto", "network", "judge", "em", "consolidate")
+    assert ENDINGS == ("auto", "network", "judge", "em", "consolidate", "looks")
     assert NETWORK_ENDING.end is network
     assert not NETWORK_ENDING.proposes
 

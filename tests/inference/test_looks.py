@@ -2,8 +2,15 @@ import numpy as np
 import pytest
 import torch
 
-from coterie.inference import looks
-from coterie.inference.looks import memberships, neighbours, same_partition, settled, shown_again
+from coterie.inference import looks as module
+from coterie.inference.looks import (
+    Looks,
+    memberships,
+    neighbours,
+    same_partition,
+    settled,
+    shown_again,
+)
 from coterie.metrics import ari
 from coterie.weights.catalogue import open_model
 
@@ -18,6 +25,11 @@ def points(blobs):
     return torch.tensor(blobs.points, dtype=torch.float32)
 
 
+@pytest.fixture(scope="module")
+def looks(network, points):
+    return Looks(network, points)
+
+
 def in_halves(points, labels, number):
     """The labels with one cluster cut across its first column."""
     column = points[:, 0].numpy()
@@ -25,43 +37,43 @@ def in_halves(points, labels, number):
     return np.where((labels == number) & (column > middle), labels.max() + 1, labels)
 
 
-def test_two_clusters_that_were_taken_for_one_are_divided(network, points, blobs):
-    assert ari(blobs.labels, settled(network, points, np.minimum(blobs.labels, 1))) > 0.99
+def test_two_clusters_that_were_taken_for_one_are_divided(looks, points, blobs):
+    assert ari(blobs.labels, settled(looks, np.minimum(blobs.labels, 1))) > 0.99
 
 
-def test_the_halves_of_a_cluster_are_merged(network, points, blobs):
-    assert ari(blobs.labels, settled(network, points, in_halves(points, blobs.labels, 0))) > 0.99
+def test_the_halves_of_a_cluster_are_merged(looks, points, blobs):
+    assert ari(blobs.labels, settled(looks, in_halves(points, blobs.labels, 0))) > 0.99
 
 
-def test_points_on_the_wrong_side_of_a_border_come_back(network, points, blobs):
+def test_points_on_the_wrong_side_of_a_border_come_back(looks, points, blobs):
     labels = blobs.labels.copy()
     labels[np.flatnonzero(labels == 0)[:20]] = 1
-    assert ari(blobs.labels, settled(network, points, labels)) > 0.99
+    assert ari(blobs.labels, settled(looks, labels)) > 0.99
 
 
-def test_the_true_clusters_stay_as_they_are(network, points, blobs):
-    assert same_partition(blobs.labels, settled(network, points, blobs.labels))
+def test_the_true_clusters_stay_as_they_are(looks, points, blobs):
+    assert same_partition(blobs.labels, settled(looks, blobs.labels))
 
 
 def test_a_single_cluster_has_no_pairs(network, points, blobs):
     alone = points[torch.from_numpy(blobs.labels == 0)]
-    labels = settled(network, alone, np.zeros(len(alone), dtype=np.intp))
+    labels = settled(Looks(network, alone), np.zeros(len(alone), dtype=np.intp))
     assert set(labels) == {0}
 
 
-def test_what_is_said_of_a_group_does_not_depend_on_the_others(network, points, blobs):
+def test_what_is_said_of_a_group_does_not_depend_on_the_others(looks, points, blobs):
     halves = in_halves(points, blobs.labels, 0)
-    alone = shown_again(network, points, halves, [(0, 3)])
-    beside = shown_again(network, points, halves, [(0, 3), (1, 2), (1,)])
+    alone = shown_again(looks, halves, [(0, 3)])
+    beside = shown_again(looks, halves, [(0, 3), (1, 2), (1,)])
     assert same_partition(alone, beside)
     assert alone.max() == 2
 
 
-def test_of_groups_in_common_the_first_that_changes_counts(network, points, blobs):
+def test_of_groups_in_common_the_first_that_changes_counts(looks, points, blobs):
     halves = in_halves(points, blobs.labels, 0)
-    both = shown_again(network, points, halves, [(1, 2), (0, 3), (0, 1)])
-    assert same_partition(both, shown_again(network, points, halves, [(0, 3)]))
-    assert same_partition(halves, shown_again(network, points, halves, []))
+    both = shown_again(looks, halves, [(1, 2), (0, 3), (0, 1)])
+    assert same_partition(both, shown_again(looks, halves, [(0, 3)]))
+    assert same_partition(halves, shown_again(looks, halves, []))
 
 
 def test_neighbours_are_near_the_nearest_first():
@@ -78,24 +90,37 @@ def test_partitions_are_the_same_under_other_names():
     assert not same_partition(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2]))
 
 
-def test_memberships_are_those_of_pairs(network, points, blobs):
-    shares = memberships(network, points, blobs.labels)
+def test_memberships_are_those_of_pairs(looks, points, blobs):
+    shares = memberships(looks, blobs.labels)
     np.testing.assert_allclose(shares.sum(1), 1)
     np.testing.assert_array_equal(shares.argmax(1), blobs.labels)
     assert shares[np.arange(len(points)), blobs.labels].mean() > 0.95
 
 
-def test_a_cluster_that_the_network_cuts_in_doubt_is_whole(network, points, blobs, monkeypatch):
+def test_a_cluster_that_the_network_cuts_in_doubt_is_whole(looks, points, blobs, monkeypatch):
     halves = in_halves(points, blobs.labels, 0)
 
-    def in_doubt(system, points, labels):
+    def in_doubt(looks, labels):
         """Between the halves of cluster 0 the network is in doubt, elsewhere it is sure."""
         shares = np.eye(labels.max() + 1)[labels]
         shares[halves == 0, labels[halves == 3][0]] = 0.1
         return shares
 
-    monkeypatch.setattr(looks, "memberships", in_doubt)
-    assert looks.least_sure(network, points, halves) == (0, 3)
-    shares = memberships(network, points, blobs.labels)
-    monkeypatch.setattr(looks, "memberships", lambda *_: shares)
-    assert looks.least_sure(network, points, blobs.labels) is None
+    monkeypatch.setattr(module, "memberships", in_doubt)
+    assert module.doubtful(looks, halves) == [(0, 3)]
+    shares = memberships(looks, blobs.labels)
+    monkeypatch.setattr(module, "memberships", lambda *_: shares)
+    assert module.doubtful(looks, blobs.labels) == []
+
+
+def test_a_group_is_looked_at_once(network, points, blobs, monkeypatch):
+    looks, asked = Looks(network, points), []
+    look = looks._look
+    monkeypatch.setattr(looks, "_look", lambda rows: asked.append(len(rows)) or look(rows))
+    halves = in_halves(points, blobs.labels, 0)
+    rows = [np.flatnonzero(halves == number) for number in (0, 1)]
+    first = looks.at(rows)
+    again = looks.at([rows[1], np.flatnonzero(halves == 2), rows[0]])
+    assert asked == [2, 1]
+    assert again[0] is first[1]
+    assert again[2] is first[0]

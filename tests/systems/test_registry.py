@@ -88,7 +88,9 @@ def test_traits_of_clusters_without_a_density():
     traits = traits_of("amcp", {"density": "none", "cluster_scale": 0.5, "k_max": 7})
     assert traits == Traits((2,), None, None, 7)
     assert traits_of("ncp", {"cluster_scale": 0.5, "k_max": 7}) == traits
-    assert traits_of("chigac", {"cluster_scale": 0.5, "k_max": 7}) == traits
+    again = Traits((2,), None, None, 7, looks_again=True)
+    assert traits_of("chigac", {"cluster_scale": 0.5, "k_max": 7}) == again
+    assert not traits_of("chigac", {"columns": 3}).looks_again
 
 
 def test_traits_of_unknown_systems_and_settings_are_refused():

@@ -124,7 +124,8 @@ def cluster(
         typer.Option(
             metavar="NAME",
             help="How clusters are finished. network: as the network found them; judge: the best"
-            " of several methods; em: re-estimated by EM; consolidate: by their likelihood; auto:"
+            " of several methods; em: re-estimated by EM; consolidate: by their likelihood; looks:"
+            " after further looks at pairs of clusters (CHiGac); auto:"
             " the best of these that the weights support, and a mixture of Gaussians where one"
             " describes the table.",
         ),

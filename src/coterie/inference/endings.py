@@ -30,7 +30,7 @@ from coterie.inference.assignment import apply_labels
 from coterie.inference.consensus import rule_of
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows
-from coterie.inference.looks import memberships, settled
+from coterie.inference.looks import Looks, memberships, settled
 from coterie.inference.outliers import Spacing
 from coterie.inference.proposal import Proposal
 from coterie.inference.rules.branching import BranchingRule
@@ -222,9 +222,9 @@ def looked_at_again(proposal: Proposal, context: Context, constraints: Constrain
     seen = context.points[context.seen]
     labels = np.unique(apply_labels(own.rule, seen), return_inverse=True)[1]
     points = torch.from_numpy(seen).to(own.rule.device)
-    system = cast("Sequential", proposal.system)
-    labels = settled(system, points, labels)
-    ended = Ended(rule_of(memberships(system, points, labels), seen), own=False)
+    looks = Looks(cast("Sequential", proposal.system), points)
+    labels = settled(looks, labels)
+    ended = Ended(rule_of(memberships(looks, labels), seen), own=False)
     return with_noise(ended, context, constraints)
 
 

@@ -28,27 +28,57 @@ SURE_OF_TWO = 0.96
 ROUNDS = 4  # of looks at pairs, before and after the one at each cluster alone
 
 
-def settled(system: Sequential, points: Tensor, labels: Labels) -> Labels:
+class Looks:
+    """What the network says of some of the points (N, D) at a time, each group alone.
+
+    What was said is kept: most groups stay as they are from one round to the next.
+    """
+
+    def __init__(self, system: Sequential, points: Tensor) -> None:
+        self.system, self.points = system, points
+        self._said: dict[bytes, NDArray[np.float64]] = {}
+
+    def at(self, rows: Sequence[NDArray[np.intp]]) -> list[NDArray[np.float64]]:
+        """Log-probabilities (M_g, S_g) of the clusters in groups of points, side by side."""
+        unknown = {each.tobytes(): each for each in rows if each.tobytes() not in self._said}
+        if unknown:
+            self._said.update(zip(unknown, self._look([*unknown.values()]), strict=True))
+        return [self._said[each.tobytes()] for each in rows]
+
+    @torch.inference_mode()
+    def _look(self, rows: Sequence[NDArray[np.intp]]) -> list[NDArray[np.float64]]:
+        batch = SetBatch.padded([self.points[torch.from_numpy(each)] for each in rows])
+        commits = find_clusters(self.system, batch).commits
+        logits = torch.stack([_claims(commit) for commit in commits], -1)
+        found = stick_breaking(logits).double().cpu().numpy()
+        return [each[: len(members)] for each, members in zip(found, rows, strict=True)]
+
+
+def settled(looks: Looks, labels: Labels) -> Labels:
     """The clusters (N,) of points (N, D) after further looks at those of some labels 0..K-1."""
-    labels = _looked_at_pairs(system, points, labels)
+    labels = _looked_at_pairs(looks, labels)
     alone = [(number,) for number in range(int(labels.max()) + 1)]
-    labels = _looked_at_pairs(system, points, shown_again(system, points, labels, alone))
-    while (pair := least_sure(system, points, labels)) is not None:
-        labels = np.where(labels == max(pair), min(pair), labels)
+    labels = _looked_at_pairs(looks, shown_again(looks, labels, alone))
+    for _ in range(ROUNDS):
+        pairs = doubtful(looks, labels)
+        if not pairs:
+            break
+        for one, other in pairs:
+            labels = np.where(labels == other, one, labels)
         labels = np.unique(labels, return_inverse=True)[1]
     return labels
 
 
-def memberships(system: Sequential, points: Tensor, labels: Labels) -> NDArray[np.float64]:
+def memberships(looks: Looks, labels: Labels) -> NDArray[np.float64]:
     """How much each point (N, D) belongs to each cluster: (N, K), rows sum to one.
 
     Two by two, as the network sees a pair of neighbours alone: the odds of a point's own cluster
     against a neighbour are those of the pair, and there is none against the others.
     """
     shares = np.eye(int(labels.max()) + 1)[labels]
-    pairs = neighbours(points, labels)
+    pairs = neighbours(looks.points, labels)
     rows = [np.flatnonzero(np.isin(labels, pair)) for pair in pairs]
-    for pair, members, found in zip(pairs, rows, _shown(system, points, rows), strict=True):
+    for pair, members, found in zip(pairs, rows, looks.at(rows), strict=True):
         if not same_partition(labels[members], found.argmax(1)):
             continue
         ordered = np.sort(found, axis=1)
@@ -56,23 +86,27 @@ def memberships(system: Sequential, points: Tensor, labels: Labels) -> NDArray[n
     return shares / shares.sum(1, keepdims=True)
 
 
-def least_sure(system: Sequential, points: Tensor, labels: Labels) -> Group | None:
-    """The pair of neighbours between which the network is least sure; None if it is of all.
+def doubtful(looks: Looks, labels: Labels) -> list[Group]:
+    """Pairs of neighbours between which the network is in doubt, each cluster in one at most.
 
     Sure of a pair is how probable the own one of both is for its points, on average.
     """
-    shares = memberships(system, points, labels)
+    shares = memberships(looks, labels)
     sure = {}
-    for pair in neighbours(points, labels):
+    for pair in neighbours(looks.points, labels):
         inside = shares[np.isin(labels, pair)][:, pair]
         sure[pair] = float((inside.max(1) / inside.sum(1)).mean())
-    pair = min(sure, key=lambda each: sure[each], default=None)
-    return pair if pair is not None and sure[pair] < SURE_OF_TWO else None
+    found, taken = [], set[int]()
+    for pair in sorted(sure, key=lambda each: sure[each]):
+        if sure[pair] < SURE_OF_TWO and taken.isdisjoint(pair):
+            found.append(pair)
+            taken.update(pair)
+    return found
 
 
-def _looked_at_pairs(system: Sequential, points: Tensor, labels: Labels) -> Labels:
+def _looked_at_pairs(looks: Looks, labels: Labels) -> Labels:
     for _ in range(ROUNDS):
-        before, labels = labels, shown_again(system, points, labels, neighbours(points, labels))
+        before, labels = labels, shown_again(looks, labels, neighbours(looks.points, labels))
         if same_partition(before, labels):
             break
     return labels
@@ -93,9 +127,7 @@ def neighbours(points: Tensor, labels: Labels) -> list[Group]:
     return sorted(pairs, key=lambda pair: (far[pair], pair))
 
 
-def shown_again(
-    system: Sequential, points: Tensor, labels: Labels, groups: Sequence[Group]
-) -> Labels:
+def shown_again(looks: Looks, labels: Labels, groups: Sequence[Group]) -> Labels:
     """The labels (N,) after the network has seen some groups of clusters, each group alone.
 
     What it says of a group takes the place of its clusters, whatever their number becomes. Of
@@ -103,26 +135,12 @@ def shown_again(
     """
     rows = [np.flatnonzero(np.isin(labels, group)) for group in groups]
     changed, taken = labels.copy(), set[int]()
-    for group, members, shown in zip(groups, rows, _shown(system, points, rows), strict=True):
+    for group, members, shown in zip(groups, rows, looks.at(rows), strict=True):
         found = shown.argmax(1)
         if taken.isdisjoint(group) and not same_partition(labels[members], found):
             changed[members] = changed.max() + 1 + found
             taken.update(group)
     return np.unique(changed, return_inverse=True)[1]
-
-
-def _shown(
-    system: Sequential, points: Tensor, rows: Sequence[NDArray[np.intp]]
-) -> list[NDArray[np.float64]]:
-    """Log-probabilities (M_g, S) of the clusters in some of the points at a time, side by side."""
-    if not rows:
-        return []
-    batch = SetBatch.padded([points[torch.from_numpy(each)] for each in rows])
-    with torch.inference_mode():
-        commits = find_clusters(system, batch).commits
-        logits = torch.stack([_claims(commit) for commit in commits], -1)
-        found = stick_breaking(logits).double().cpu().numpy()
-    return [each[: len(members)] for each, members in zip(found, rows, strict=True)]
 
 
 def _claims(commit: Commit) -> Tensor:

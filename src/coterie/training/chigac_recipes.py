@@ -16,7 +16,13 @@ CHIGAC_MOG2D = Recipe(
     settings={"columns": 2, "k_max": 4, "slots": 32, "frequencies": 3, "inference": "ai"},
     prior=MixtureOfGaussians(n_max=200, k_max=4),
     training=TrainingConfig(
-        steps=20_000, sets_per_step=128, learning_rate=1e-3, compile=True, capture=True
+        steps=10_000,
+        sets_per_step=32,
+        learning_rate=6e-4,
+        warmup=200,
+        compile=True,
+        capture=True,
+        seed=1,
     ),
     trained_on="2-D mixtures of up to 4 axis-aligned Gaussians, 60 to 200 points (DAC, eq. 13)",
 )
