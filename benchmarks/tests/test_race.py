@@ -1,8 +1,9 @@
-from time import sleep
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from bench import race
 from bench.mog import mog_setting
 from bench.race import hold_race, turns
 from coterie.comparison.methods import Answer, Method
@@ -16,9 +17,8 @@ class Journal:
     def __init__(self):
         self.calls = []
 
-    def method(self, name, pause=0.0):
+    def method(self, name):
         def cluster(points):
-            sleep(pause)
             self.calls.append((name, len(points)))
             return Answer(np.zeros(len(points), dtype=int))
 
@@ -43,11 +43,22 @@ def test_turns_go_round():
     assert list(turns("", 5)) == []
 
 
-def test_time_is_that_of_the_method():
-    journal = Journal()
-    methods = [journal.method("fast"), journal.method("slow", pause=0.02)]
+def test_time_is_that_of_the_method(monkeypatch):
+    now = 0.0
+
+    def method(name, seconds):
+        def cluster(points):
+            nonlocal now
+            now += seconds
+            return Answer(np.zeros(len(points), dtype=int))
+
+        return Method(name, "", cluster)
+
+    monkeypatch.setattr(race, "time", SimpleNamespace(perf_counter=lambda: now))
+    methods = [method("fast", 1.0), method("slow", 20.0)]
     fast, slow = hold_race(SMALL, methods, [], n_sets=3, n_peer_sets=0, seed=0).ours.methods
-    assert slow.seconds_median >= 0.02 > fast.seconds_median
+    assert fast.seconds_median == 1.0
+    assert slow.seconds_median == 20.0
 
 
 def test_no_more_peer_sets_than_sets():
