@@ -66,9 +66,10 @@ def pages_of(site, home):
 
 
 def search(page, word):
-    """Type a word and wait for the first result; gives its address."""
+    """Search for a whole word, not for its first letters on the way; gives the first address."""
     page.locator("[data-md-component=search-query]").click()
-    page.keyboard.type(word)
+    page.keyboard.insert_text(word)
+    page.keyboard.press("Shift")  # the page looks at its query when a key comes up
     first = page.locator(".md-search-result__link").first
     first.wait_for()
     return first.get_attribute("href")
