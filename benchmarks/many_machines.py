@@ -296,7 +296,7 @@ def stages_of(path: Path) -> dict[str, Callable[[], Any]]:
     share = share_of(N_FILES * STAGE_ROWS, 100_000)
     sample = draw(survey_file(path, columns, 100_000, 0))
     model = AMCP().fit_drawn(sample.rows, sample.n_rows)
-    whole = Labeller(columns, np.zeros(N_COLUMNS), model.predictor(), "")
+    whole = Labeller(columns, np.zeros(N_COLUMNS), model.fitted_.shipped("cpu"), "")
     both = whole._replace(written=())
     clusters = both._replace(confident=False)
 
@@ -309,8 +309,7 @@ def stages_of(path: Path) -> dict[str, Callable[[], Any]]:
 
     def ruled(rule: Any) -> Labeller:
         """The labeller of clusters by another rule."""
-        model.fitted_ = replace(fitted, rule=rule)
-        return clusters._replace(model=model.predictor())
+        return clusters._replace(fitted=replace(fitted, rule=rule).shipped("cpu"))
 
     fitted, rows = model.fitted_, sample.rows[:2_000]
     rule: Any = fitted.rule  # a mixture

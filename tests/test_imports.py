@@ -159,6 +159,12 @@ def test_importing_the_package_is_light():
     assert not loaded & {"torch", "sklearn", "numpy", "scipy", "matplotlib"}
 
 
+def test_a_worker_that_draws_rows_loads_no_network():
+    pytest.importorskip("dask")
+    loaded = modules_after("import coterie.dask.cluster")
+    assert not loaded & {"torch", "sklearn", "scipy", "pandas"}
+
+
 def test_public_names_are_loaded_on_first_use():
     for name in coterie.__all__:
         assert getattr(coterie, name) is not None

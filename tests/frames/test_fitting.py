@@ -3,8 +3,8 @@ import pytest
 
 from coterie.frames.fitting import fit_frame
 from coterie.frames.plain import fit_plain
-from coterie.frames.protocol import FRAMES
-from coterie.frames.standard import MAX_ROWS, NUMERIC, fit_standard
+from coterie.frames.protocol import FRAMES, NUMERIC
+from coterie.frames.standard import fit_standard
 
 
 def table(rows: int, columns: int) -> np.ndarray:
@@ -28,18 +28,6 @@ def test_groups_reach_the_standard_map():
     grouped = fit_frame(x, 4, "standard", groups=groups)(x)
     np.testing.assert_array_equal(grouped, fit_standard(x, 4, groups=groups)(x))
     assert not np.allclose(grouped, fit_standard(x, 4)(x))
-
-
-def test_the_random_state_reaches_the_standard_map():
-    x = table(MAX_ROWS + 100, 2)
-    first, again, other = (
-        fit_frame(x, 2, "standard", random_state=np.random.RandomState(seed))(x[:50])
-        for seed in (3, 3, 4)
-    )
-    expected = fit_standard(x, 2, random_state=np.random.RandomState(3))(x[:50])
-    np.testing.assert_array_equal(first, expected)
-    np.testing.assert_array_equal(again, expected)
-    assert (other != expected).any()
 
 
 @pytest.mark.parametrize("kind", ["minmax", "robust", "none", ""])

@@ -5,7 +5,6 @@ import pytest
 import torch
 from scipy.stats import ortho_group, skew
 
-from coterie.frames import standard
 from coterie.frames.standard import fit_standard, principal_axes, robust_moments
 from coterie.functional.canonical import FARTHEST, onto_principal_axes, standardise
 
@@ -193,30 +192,6 @@ def test_a_rare_indicator_does_not_drown_the_numbers():
     x[:, 1] = np.arange(1000) < 5
     found = mapped(x, groups=np.array([-1, 0]))
     assert found.std(0)[1] > 0.5
-
-
-def test_large_tables_are_fitted_on_a_sample(monkeypatch):
-    monkeypatch.setattr(standard, "MAX_ROWS", 50)
-    x = table(200, 3)
-    first, again, other = (
-        fit_standard(x, 2, random_state=np.random.RandomState(seed)) for seed in (0, 0, 1)
-    )
-    np.testing.assert_array_equal(first(x), again(x))
-    assert not np.allclose(first(x), other(x))
-    assert not np.allclose(first(x), fit_standard(x[:50], 2)(x))
-
-
-def test_a_stored_table_is_not_read_as_a_whole(tmp_path, monkeypatch, peak_of):
-    monkeypatch.setattr(standard, "MAX_ROWS", 50)
-    x = table(20_000, 3).astype(np.float32)
-    np.save(tmp_path / "x.npy", x)
-    stored = np.load(tmp_path / "x.npy", mmap_mode="r")
-    peak = peak_of(lambda: fit_standard(stored, 2, random_state=np.random.RandomState(0)))
-    assert peak < x.nbytes / 2
-    columns, same = (
-        fit_standard(each, 2, random_state=np.random.RandomState(0)) for each in (stored, x)
-    )
-    np.testing.assert_array_equal(columns(stored[20:30]), same(x[20:30]))
 
 
 def test_new_rows_take_the_way_of_the_old():

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from coterie.estimators.checks import refuse_non_finite
+from coterie.estimators.bad_values import refuse_non_finite
 from reliability._supervised import endings
 from reliability.inputs import campaign, judged
 

@@ -25,7 +25,7 @@ def category_notes(
     columns of numbers that could say something else.
     """
     from coterie.frames.column_parts import Indicators, Omission
-    from coterie.frames.standard import NUMERIC
+    from coterie.frames.protocol import NUMERIC
 
     n_clusters = int(labels.max()) + 1
     kept = labels >= 0

@@ -3,7 +3,9 @@
 import json
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -95,12 +97,16 @@ def cluster_on_engine(
 
         inputs = matching(*patterns)
         read = _read(inputs.paths[0], choices)
-        model = _model(settings)
         written = read.ids if labels_only else None
         kept = {**settings._asdict(), "columns": read.columns.names, "written": written}
         kept["confident"], kept["version"] = confident, coterie.__version__
         n_rows, clock = sum(inputs.n_rows), [time.monotonic()]
-        with stages() as begin, connected(scheduler, n_workers) as client:
+        with (
+            stages() as begin,
+            _loading(settings) as loading,
+            connected(scheduler, n_workers) as client,
+        ):
+            model = loading.result()
             clock.append(time.monotonic())
             folder = open_folder(out, inputs, kept)
             sample = folder.load_sample()
@@ -168,6 +174,13 @@ def _read(first: Path, choices: Choices) -> Read:
     return Read(columns, left_out, named(source, ids), chosen.insisted)
 
 
+@contextmanager
+def _loading(settings: Settings) -> "Iterator[Future[AmortizedClusterer]]":
+    """The model, which is loaded while the block does other things."""
+    with ThreadPoolExecutor(1) as aside:
+        yield aside.submit(_model, settings)
+
+
 def _model(settings: Settings) -> "AmortizedClusterer":
     from coterie.estimators.registry import clusterer
 
@@ -220,5 +233,5 @@ def _fitted(model: "AmortizedClusterer", sample: "Drawn", read: Read, tag: str) 
         model.fit_drawn(table.encoded, sample.n_rows)
     notes = [*filled_notes(table), *(str(warning.message) for warning in caught)]
     used = columns._replace(names=encoding.columns)
-    labeller = Labeller(used, medians, model.predictor(), tag)
+    labeller = Labeller(used, medians, model.fitted_.shipped("cpu"), tag)
     return OnSample(table, labeller, tuple(dict.fromkeys(notes)))

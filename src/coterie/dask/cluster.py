@@ -1,6 +1,7 @@
 """Work on a cluster of dask: one task for each file, results as they come."""
 
 import logging
+import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,18 +32,21 @@ SHOWN = 3  # of the files that failed
 # as long.
 ENVIRONMENT = {"OMP_NUM_THREADS": 1, "MKL_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1}
 
+# Workers are copies of a process that has loaded what labels rows, where the system can do so.
+LOADED = ["distributed", "coterie.estimators.fitted"]
+FORKED = "forkserver" in multiprocessing.get_all_start_methods()
+
 Progress = Callable[[int], None]  # receives the number of rows done
 
 
 @contextmanager
 def connected(scheduler: str | None, n_workers: int | None = None) -> Iterator[Any]:
     """A client of the scheduler at an address, or of workers on this machine."""
-    import dask
     from distributed import Client, LocalCluster
 
     if scheduler is None:
         with (
-            dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}),
+            _own_workers(),
             LocalCluster(
                 n_workers=n_workers or os.cpu_count(),
                 threads_per_worker=1,
@@ -61,6 +65,24 @@ def connected(scheduler: str | None, n_workers: int | None = None) -> Iterator[A
         ) from error
     with client:
         yield client
+
+
+@contextmanager
+def _own_workers() -> Iterator[None]:
+    """How workers on this machine are started."""
+    import dask
+    from distributed.utils import get_mp_context
+
+    method = "forkserver" if FORKED else "spawn"
+    with dask.config.set(
+        {
+            "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
+            "distributed.worker.multiprocessing-method": method,
+        }
+    ):
+        if FORKED:
+            get_mp_context().set_forkserver_preload(LOADED)
+        yield
 
 
 def gather_files(

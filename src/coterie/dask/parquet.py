@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from coterie.dask.partitions import naming
 from coterie.data.tables.table import ADDED, SourceError, pyarrow
-from coterie.estimators.checks import refuse_bad_values
+from coterie.estimators.bad_values import refuse_bad_values
 from coterie.estimators.drawing import Located, Survey, locate, merge, survey
 from coterie.files.replacing import replacing
 from coterie.inference.row_hashes import Hashes
 
 if TYPE_CHECKING:
-    from coterie.estimators.amortized import AmortizedClusterer
+    from coterie.estimators.fitted import Fitted
 
 BATCH_VALUES, FEWEST_ROWS = 4_194_304, 16_384  # of a batch that is read
 TAG = b"coterie"  # the metadata of a labelled file tell which run wrote it
@@ -34,7 +34,7 @@ class Columns(NamedTuple):
 
 
 class Labeller(NamedTuple):
-    """What labels a file: the columns, what fills their gaps (d,), and a model that predicts.
+    """What labels a file: the columns, what fills their gaps (d,), and what a fit left behind.
 
     written: the columns that are written beside the clusters, None for all; confident: whether
     their probabilities are written too.
@@ -42,7 +42,7 @@ class Labeller(NamedTuple):
 
     columns: Columns
     medians: NDArray[np.float64]
-    model: "AmortizedClusterer"
+    fitted: "Fitted"
     tag: str
     written: tuple[str, ...] | None = None
     confident: bool = True
@@ -109,7 +109,7 @@ def read_labelled(target: Path, tag: str, n_rows: int) -> Labelled | None:
 
 
 def _write_labelled(path: Path, part: Path, labeller: Labeller) -> Labelled:
-    arrow, total = pyarrow(), _nothing(labeller.model.n_clusters_)
+    arrow, total = pyarrow(), _nothing(labeller.fitted.n_clusters)
     with arrow.parquet.ParquetFile(path) as file:
         _refuse_columns(file.schema_arrow, labeller.columns)
         schema, wanted = file.schema_arrow, None
@@ -150,7 +150,7 @@ def _labels(
     values: NDArray, labeller: Labeller
 ) -> tuple[NDArray[np.intp], NDArray[np.float32] | None]:
     """The clusters of rows (n, d), and how probable they are if that is wanted, (n,) each."""
-    fitted = labeller.model.fitted_
+    fitted = labeller.fitted
     return fitted.assign(values) if labeller.confident else (fitted.predict(values), None)
 
 

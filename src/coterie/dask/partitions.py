@@ -8,7 +8,7 @@ import numpy as np
 from dask import is_dask_collection
 from dask.delayed import Delayed
 
-from coterie.estimators.checks import refuse_bad_values
+from coterie.estimators.bad_values import refuse_bad_values
 from coterie.frames.table_columns import column_names, read_columns
 
 KINDS = {"i": "numbers", "u": "numbers", "f": "numbers", "b": "numbers", "M": "dates", "m": "times"}

@@ -32,8 +32,7 @@ from coterie.frames.column_roles import LeftOut
 from coterie.frames.encoded_table import Encoded, EncodedTable
 from coterie.frames.fitting import fit_frame
 from coterie.frames.images import MOST_IMAGES, EncodedImages, fit_images
-from coterie.frames.protocol import Frame, FramedTable
-from coterie.frames.standard import MAX_ROWS, NUMERIC
+from coterie.frames.protocol import NUMERIC, Frame, FramedTable
 from coterie.frames.table_columns import (
     column_names,
     take_rows,
@@ -51,6 +50,7 @@ from coterie.inference.described import described
 from coterie.inference.endings import ENDINGS, Ending, EndingName, choose_ending
 from coterie.inference.engine import cluster_points
 from coterie.inference.hashed_draw import (
+    MAX_ROWS,
     draw_by_value,
     draw_contexts,
     draw_rows,

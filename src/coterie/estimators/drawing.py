@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.frames.standard import MAX_ROWS
 from coterie.frames.table_columns import column_names, take_rows
 from coterie.inference.hashed_draw import (
+    MAX_ROWS,
     RARITY,
     Counted,
     Sketch,

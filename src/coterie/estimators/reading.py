@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coterie.data.image_rows import image_rows
+from coterie.estimators.bad_values import refuse_bad_values
 from coterie.estimators.checks import (
     as_array,
     place_without_number,
-    refuse_bad_values,
     refuse_odd_arrays,
     refuse_text,
 )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from coterie.frames.column_parts import Indicators, Numbers, Omission, Part, Remarks
 from coterie.frames.column_roles import LeftOut
-from coterie.frames.standard import Groups
+from coterie.frames.protocol import Groups
 from coterie.frames.table_columns import FrameColumn, read_columns
 
 

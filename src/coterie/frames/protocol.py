@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 FrameKind = Literal["plain", "standard"]
 FRAMES: tuple[FrameKind, ...] = get_args(FrameKind)
+# Which columns are indicators of one categorical column, (d,): they share a number.
+Groups = NDArray[np.intp]
+NUMERIC = -1  # of a column that is none
 
 
 class Frame(Protocol):

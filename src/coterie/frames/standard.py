@@ -13,18 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from sklearn.utils.random import sample_without_replacement
 
+from coterie.frames.protocol import NUMERIC, Groups
 from coterie.functional.canonical import CLIP, FARTHEST, OUTLIER, PASSES
 
 Numbers = NDArray[np.float64]
-Groups = NDArray[np.intp]
 
-MAX_ROWS = 100_000  # with more rows the map changes only negligibly
 CONSTANT = 1e-12  # relative to the values: a smaller spread is rounding
 FLAT = 1e-10  # relative to the variance along the first axis: a smaller one is rounding
 SYMMETRIC = 1e-6  # a smaller skewness does not determine a sign
-NUMERIC = -1
 
 
 class Moments(NamedTuple):
@@ -83,26 +80,20 @@ class StandardColumns:
         return standardised / self.unit + self.centre
 
 
-def fit_standard(
-    table: NDArray,
-    width: int,
-    *,
-    groups: Groups | None = None,
-    random_state: np.random.RandomState | None = None,
-) -> StandardColumns:
+def fit_standard(table: NDArray, width: int, *, groups: Groups | None = None) -> StandardColumns:
     """Fit the map of a table (n, d): standardised columns, axes in units of the first.
 
-    Beyond MAX_ROWS rows it is fitted to a random sample of that size. groups (d,) holds NUMERIC
-    for a numeric column, and a common number for all indicators of one categorical column: these
-    are standardised together, by their total variance, and weigh as much as one numeric column.
+    groups (d,) holds NUMERIC for a numeric column, and a common number for all indicators of one
+    categorical column: these are standardised together, by their total variance, and weigh as much
+    as one numeric column.
     """
-    sample = _sample(table, random_state)
-    centre, spread = robust_moments(sample)
+    values = np.asarray(table, dtype=np.float64, order="F")  # columns are read one by one
+    centre, spread = robust_moments(values)
     if groups is not None:
-        _share_units(sample, groups, spread)
+        _share_units(values, groups, spread)
     unit = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
     columns = StandardColumns(width, centre, unit, np.zeros_like(centre), np.empty((0, 0)))
-    standardised = columns.in_units(sample)
+    standardised = columns.in_units(values)
     # The rotation is about the plain mean, not about the robust centre.
     middle = standardised.mean(0)
     return replace(columns, middle=middle, axes=principal_axes(standardised, width))
@@ -137,13 +128,6 @@ def principal_axes(points: Numbers, width: int) -> Numbers:
     return axes * _signs(centred @ axes, axes, variance) * seen / np.sqrt(variance[0])
 
 
-def _sample(table: NDArray, random_state: np.random.RandomState | None) -> Numbers:
-    if len(table) > MAX_ROWS:
-        rows = sample_without_replacement(len(table), MAX_ROWS, random_state=random_state)
-        table = table[np.sort(rows)]
-    return np.asarray(table, dtype=np.float64, order="F")  # columns are read one by one
-
-
 def _moments(table: Numbers, memory: Numbers) -> Moments:
     """Mean and standard deviation of the columns; memory, of the same shape, is overwritten."""
     mean = table.mean(0)
@@ -151,7 +135,7 @@ def _moments(table: Numbers, memory: Numbers) -> Moments:
     return Moments(mean, np.sqrt(np.einsum("nd,nd->d", memory, memory) / len(table)))
 
 
-def _share_units(sample: Numbers, groups: Groups, spread: Numbers) -> None:
+def _share_units(table: Numbers, groups: Groups, spread: Numbers) -> None:
     """Replace the robust deviations of a group's indicators by its plain total deviation.
 
     A rare category consists of outliers, and its robust deviation would be far too small.
@@ -160,7 +144,7 @@ def _share_units(sample: Numbers, groups: Groups, spread: Numbers) -> None:
     if not indicator.any():
         return
     _, group = np.unique(groups[indicator], return_inverse=True)
-    variance = sample[:, indicator].var(0)
+    variance = table[:, indicator].var(0)
     spread[indicator] = np.sqrt(np.bincount(group, variance))[group]
 
 

@@ -32,7 +32,7 @@ from coterie.frames.column_roles import (
     truths_of,
 )
 from coterie.frames.encoded_table import TableEncoding
-from coterie.frames.standard import NUMERIC
+from coterie.frames.protocol import NUMERIC
 from coterie.frames.table_columns import FrameColumn, as_categories, read_columns
 from coterie.frames.written_numbers import READ_AS_NUMBERS, numbers_of
 

@@ -25,7 +25,8 @@ Indices = NDArray[np.intp]
 # A value is frequent that more than one row in so many has: it is counted wherever it stands in
 # the order. A sample of 100,000 rows has one or two rows of a value that just misses this.
 RARITY = 65_536
-CAPACITY = 100_000  # distinct values whose rows are counted
+MAX_ROWS = 100_000  # of longer tables, the frame and the clusters are found on so many
+CAPACITY = MAX_ROWS  # distinct values whose rows are counted
 CHUNK = 262_144
 ENOUGH = 4.0  # times the values of a sample: more are not kept where the number of rows is known
 ANOTHER = 0x5851_F42D_4C95_7F2D  # times 0, 1, 2, ... gives salts whose bits differ

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from coterie.data.tables.table import SourceError
-from coterie.estimators.checks import refuse_bad_values
+from coterie.estimators.bad_values import refuse_bad_values
 from coterie.playground.refusals import Refusal, first_fault
 from coterie.playground.schema import PointsBody
 from coterie.playground.settings import Settings
