@@ -14,6 +14,9 @@ import torch
 from numpy.typing import NDArray
 
 import coterie
+from coterie.inference.endings import Ending
+from coterie.systems.protocol import Direct, Sequential
+from coterie.weights.catalogue import open_model
 
 STORED = Path(__file__).with_name("answers.npz")
 
@@ -63,6 +66,16 @@ UNORDERED = ("promised",)
 
 
 NOTHING: dict[str, Any] = {}
+
+
+class DoubleNCP(coterie.NCP):
+    """NCP in double precision: in single, a seat may be another one on a CPU that rounds otherwise.
+
+    All later draws then differ.
+    """
+
+    def _networks(self, ending: Ending) -> tuple[Sequential | Direct, None]:
+        return open_model(self.weights, self.device, torch.float64)[0], None
 
 
 class Case(NamedTuple):
@@ -171,7 +184,7 @@ def answer(name: str) -> Answer:
     """Fit the model of a case to its set."""
     model, ending, case = name.split("/")
     points, constraints, weights = sets_of(model)[case]
-    estimators = (coterie.ACTST, coterie.AMCP, coterie.CHiGac, coterie.DAC, coterie.NCP)
+    estimators = (coterie.ACTST, coterie.AMCP, coterie.CHiGac, coterie.DAC, DoubleNCP)
     systems = {each.system: each for each in estimators}
     estimator = systems[model.split("-")[0]]
     with warnings.catch_warnings():

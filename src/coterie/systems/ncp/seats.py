@@ -71,7 +71,10 @@ class Seated(NamedTuple):
 
 
 def line_up(network: SeatingNetwork, batch: SetBatch, generator: Generator | None) -> Queue:
-    """The points of each set in random order, or in their own without a generator."""
+    """The points of each set in random order, or in their own without a generator.
+
+    They are read in the precision of the network.
+    """
     points, mask = batch.points, batch.mask
     if generator is None:
         rank = torch.zeros(mask.shape, device=mask.device)
@@ -80,6 +83,7 @@ def line_up(network: SeatingNetwork, batch: SetBatch, generator: Generator | Non
     order = torch.where(mask, rank, 2.0).argsort(dim=1, stable=True)
     # Copies of one set (a view along the first axis) are encoded once.
     shown = points[:1] if points.stride(0) == 0 else points
+    shown = shown.to(next(network.parameters()).dtype)
     own = network.seated_point(shown).expand(len(points), -1, -1)
     idle = network.waiting_point(shown).expand(len(points), -1, -1)
     idle = idle.gather(1, order[..., None].expand(-1, -1, idle.shape[-1]))
