@@ -71,6 +71,23 @@ def test_a_second_request_has_a_limit_too(impatient):
             pass
 
 
+def test_who_sends_too_long_an_address_gets_the_answer(impatient):
+    """It arrives although most of the address has not been read when it is refused."""
+    for _ in range(20):
+        with reach(impatient) as connection:
+            connection.sendall(b"GET /api/limits?" + b"x" * 3_000_000)
+            answer = b""
+            while part := connection.recv(10_000):
+                answer += part
+            assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_who_is_refused_and_stays_is_given_up(impatient):
+    with reach(impatient) as connection:
+        connection.sendall(b"no request\r\n\r\n")
+        assert is_cut(connection)
+
+
 def test_a_request_that_takes_its_time_is_answered(impatient):
     """The limit is for headers; a body may take longer."""
     body = b'{"points": [[0, 0], [1, 1]]}'

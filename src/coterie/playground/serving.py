@@ -1,8 +1,10 @@
 """HTTP for the playground: uvicorn, with a time limit for what precedes a request."""
 
 import asyncio
+from http import HTTPStatus
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -18,14 +20,37 @@ class Impatient(H11Protocol):
 
     header_seconds = HEADER_SECONDS
     _deadline: asyncio.TimerHandle | None = None
+    _refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
+        if self._refused:  # nobody reads what follows
+            return
         super().data_received(data)
         self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request, and wait for the client to close, until the deadline.
+
+        A connection that is closed while the client still sends is reset, and the answer is lost.
+        """
+        self._refused = True
+        parts: list[Any] = [
+            h11.Response(
+                status_code=HTTPStatus.BAD_REQUEST,
+                reason=HTTPStatus.BAD_REQUEST.phrase.encode(),
+                headers=[("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")],
+            ),
+            h11.Data(data=msg.encode()),
+            h11.EndOfMessage(),
+        ]
+        for part in parts:
+            self.transport.write(self.conn.send(part))
+        self.transport.write_eof()
+        self.flow.resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unwatch()
