@@ -82,3 +82,10 @@ def test_the_pioneers_are_drawn(weights, tmp_path, monkeypatch):
     monkeypatch.setattr(chigac_pioneers, "SIZES", ((30, 2), (40, 3)))
     chigac_pioneers.main(weights, str(tmp_path / "pioneers.png"))
     assert (tmp_path / "pioneers.png").stat().st_size > 5_000
+
+
+@pytest.mark.data
+def test_the_pioneers_of_digits_are_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(chigac_pioneers, "N_IMAGES", 60)
+    chigac_pioneers.main("chigac-mnist", str(tmp_path / "digits.png"))
+    assert (tmp_path / "digits.png").stat().st_size > 20_000
