@@ -3,7 +3,7 @@
 from math import isclose
 from typing import Any
 
-from pages.cells import cell, mean, seconds
+from pages.cells import cell, grid, mean, seconds
 from pages.results import results
 from pages.where import where
 
@@ -87,6 +87,13 @@ def printed(benchmark: str) -> str:
         parts.append(f"**{source}**: {table['note']}.\n\n" + "\n".join(lines))
     lines = [where(run, *sizes(run, "ours")) for run in runs]
     return "\n\n".join([*parts, *lines]) + "\n"
+
+
+def times(benchmark: str) -> str:
+    """How many times as long as DAC the methods of a run took, by the mean time of a set."""
+    data = results(benchmark)
+    rows = [[name, f"{ratio:,.0f}"] for name, ratio in data["times_as_long_as_dac"].items()]
+    return f"{grid(['', 'times as long as DAC'], rows)}\n\n{where(data, *sizes(data, 'ours'))}\n"
 
 
 def sizes(data: dict[str, Any], part: str) -> list[int]:

@@ -192,6 +192,16 @@ def test_two_runs_on_the_same_sets_share_a_table(rendered):
         rendered("<!-- results printed:one+apart -->\n<!-- end -->")
 
 
+def test_times_are_told_as_multiples_of_those_of_dac(rendered):
+    machine = {"cpu": "CPU", "cores": 2, "others_cpu_share": None}
+    ratios = {"dac": 1.0, "ncp": 123.6}
+    settings = [{"title": "(3000, 12)", "ours": of_set(-1.0, "dac", "ncp")}]
+    keep("ncp", settings=settings, machine=machine, times_as_long_as_dac=ratios)
+    lines = rendered("<!-- results times:ncp -->\n<!-- end -->").splitlines()
+    assert lines[3:5] == ["| dac | 1 |", "| ncp | 124 |"]
+    assert "9 sets a setting" in lines[6]
+
+
 def keep(name, **data):
     """Write results of one name beside the others."""
     machine = {"cpu": "CPU", "cores": 2}
