@@ -100,7 +100,7 @@ def bounds_of_one(system: CHiGac, batch: SetBatch, seed: int = 0) -> dict[str, f
     inner = Inner(system.config.inner_steps, system.config.inner_rate, generator)
     with torch.no_grad():
         given = system.lesson_of(batch, n_clusters, generator)
-        found = {
+        found: dict[str, float] = {
             name: _of_set(given, strategy(given.bound, given.first, inner).generative)
             for name, strategy in STRATEGIES.items()
             if name != "iai"
