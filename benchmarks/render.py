@@ -14,7 +14,7 @@ from pages.doubts import doubts
 from pages.honesty import honesty
 from pages.images import image_classes_seen, image_sets, image_studies
 from pages.machines import plan, runs, stages
-from pages.mixtures import everybody, ours, peers, printed
+from pages.mixtures import everybody, ours, peers, printed, times
 from pages.omniglot import omniglot
 from pages.parts import parts
 from pages.reliability import reliability
@@ -56,6 +56,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "ours": ours,
     "everybody": everybody,
     "printed": printed,
+    "times": times,
     "studies": studies,
     "tables": tables,
     "families": families,

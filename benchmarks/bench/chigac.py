@@ -1,10 +1,10 @@
 """CHiGac: the sets of its section 4.2, and how tight the bounds of the strategies are."""
 
+import math
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Generator, Tensor
 
@@ -16,6 +16,7 @@ from coterie.functional.em import Gaussians
 from coterie.inference.loop import find_labels
 from coterie.systems.chigac.inference import STRATEGIES
 from coterie.systems.chigac.inference.protocol import Inner
+from coterie.systems.chigac.lessons import Lesson
 from coterie.systems.chigac.steps import CHiGac
 from coterie.systems.protocol import require_labels
 
@@ -80,19 +81,44 @@ def tightness(system: CHiGac, batch: SetBatch, seed: int = 0) -> Tightness:
     inner = Inner(config.inner_steps, config.inner_rate, generator, system.refine)
     with torch.no_grad():
         given = system.lesson_of(batch, n_clusters, generator)
-        drawn = given.first.over(2)
-        shape = (*drawn.mean.shape[:2], IMPORTANCE_SAMPLES, drawn.mean.shape[-1])
-        weights = given.bound.log_weights(drawn, inner.noise(drawn.mean.expand(shape)))
-        likelihood = weights.logsumexp(2) - np.log(IMPORTANCE_SAMPLES)
+        likelihood = _log_likelihood(given, inner)
         own = STRATEGIES[config.inference](given.bound, given.first, inner).generative
         elbo = STRATEGIES["ai"](given.bound, given.first, inner).generative
         z = given.first.at(inner.noise(given.first.mean))
         fit = given.bound.log_likelihood(z[:, :, None])[..., 0]
+    return Tightness(*(_of_set(given, each) for each in (likelihood, own, elbo, fit)))
 
-    def of_set(values: Tensor) -> float:
-        return float(torch.where(given.exists, values, 0.0).sum(1).mean())
 
-    return Tightness(*(of_set(each) for each in (likelihood, own, elbo, fit)))
+def bounds_of_one(system: CHiGac, batch: SetBatch, seed: int = 0) -> dict[str, float]:
+    """The bounds of one network on labelled sets, in nats a set, by the name of the strategy.
+
+    All are of the same pioneers and start from the same psi_0; "iai" has weights of its own.
+    "log_likelihood": an estimate from importance samples.
+    """
+    generator = Generator(batch.points.device).manual_seed(seed)
+    n_clusters = int(require_labels(batch).max()) + 1
+    inner = Inner(system.config.inner_steps, system.config.inner_rate, generator)
+    with torch.no_grad():
+        given = system.lesson_of(batch, n_clusters, generator)
+        found: dict[str, float] = {
+            name: _of_set(given, strategy(given.bound, given.first, inner).generative)
+            for name, strategy in STRATEGIES.items()
+            if name != "iai"
+        }
+        return {**found, "log_likelihood": _of_set(given, _log_likelihood(given, inner))}
+
+
+def _log_likelihood(given: Lesson, inner: Inner) -> Tensor:
+    """Of each step by importance samples of the encoder's posterior: (B, A)."""
+    drawn = given.first.over(2)
+    shape = (*drawn.mean.shape[:2], IMPORTANCE_SAMPLES, drawn.mean.shape[-1])
+    weights = given.bound.log_weights(drawn, inner.noise(drawn.mean.expand(shape)))
+    return weights.logsumexp(2) - math.log(IMPORTANCE_SAMPLES)
+
+
+def _of_set(given: Lesson, values: Tensor) -> float:
+    """The sum over the steps of a set, averaged over the sets: (B, A)."""
+    return float(torch.where(given.exists, values, 0.0).sum(1).mean())
 
 
 def mean_accuracy(system: Any, batch: SetBatch, seed: int = 0) -> float:

@@ -73,6 +73,18 @@ def strategies() -> str:
     return f"{grid(header, rows)}\n\n{where}\n"
 
 
+def bounds() -> str:
+    """The bounds of the strategies on one network, with their errors over the draws."""
+    data = results("chigac_bounds")
+    names = [*(name for name in STRATEGIES if name != "iai"), "log_likelihood"]
+    rows = [
+        [network, *(f"{found[n]['mean']:.2f} ± {found[n]['standard_error']:.2f}" for n in names)]
+        for network, found in data["networks"].items()
+    ]
+    header = ["", *(STRATEGIES.get(name, "log-likelihood") for name in names)]
+    return f"{grid(header, rows)}\n\n{_where(data, data['n_sets'])}\n"
+
+
 def _scores(row: dict[str, Any]) -> list[str]:
     error = row.get("acc_standard_error")
     acc = f"{row['acc']:.3f}" + ("" if error is None else f" ± {error:.3f}")
@@ -96,4 +108,5 @@ PARTS: dict[str, Callable[[], str]] = {
     "mixtures": mixtures,
     "real": real,
     "strategies": strategies,
+    "bounds": bounds,
 }

@@ -3,7 +3,7 @@
 from math import isclose
 from typing import Any
 
-from pages.cells import cell, mean, seconds
+from pages.cells import cell, grid, mean, seconds
 from pages.results import results
 from pages.where import where
 
@@ -87,6 +87,18 @@ def printed(benchmark: str) -> str:
         parts.append(f"**{source}**: {table['note']}.\n\n" + "\n".join(lines))
     lines = [where(run, *sizes(run, "ours")) for run in runs]
     return "\n\n".join([*parts, *lines]) + "\n"
+
+
+def times(benchmark: str) -> str:
+    """How many times as long as the first method of a run, DAC, the others took."""
+    data = results(benchmark)
+    first, *others = data["settings"][0]["ours"]["methods"]
+    kinds = ("seconds_median", "seconds_mean")
+    rows = [
+        [each["name"], *(f"{each[kind] / first[kind]:,.0f}" for kind in kinds)] for each in others
+    ]
+    header = ["", f"times as long as {first['name']}, by the median", "by the mean"]
+    return f"{grid(header, rows)}\n\n{where(data, *sizes(data, 'ours'))}\n"
 
 
 def sizes(data: dict[str, Any], part: str) -> list[int]:

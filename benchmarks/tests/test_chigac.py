@@ -5,9 +5,10 @@ import pytest
 import torch
 
 import chigac
+import chigac_bounds
 import chigac_pioneers
 import chigac_strategies
-from bench.chigac import ExactMixtures, exact_setting, mean_accuracy, tightness
+from bench.chigac import ExactMixtures, bounds_of_one, exact_setting, mean_accuracy, tightness
 from bench.sets import draw_sets
 from coterie.systems.registry import build
 from coterie.weights.format import make_card, save_system
@@ -48,6 +49,22 @@ def test_the_bounds_are_in_order(system):
     assert 0 < mean_accuracy(system, batch) <= 1
 
 
+def test_on_one_network_the_ergodic_bound_is_the_tightest(system):
+    batch = ExactMixtures(40, 3).draw(6, torch.Generator().manual_seed(0)).batch
+    found = bounds_of_one(system, batch)
+    assert found == bounds_of_one(system, batch)
+    assert [*found] == ["ai", "semi-ai", "svi-ai", "eai", "log_likelihood"]
+    assert found["ai"] < found["svi-ai"] < found["eai"] < 0
+
+
+def test_the_bounds_of_one_network_are_printed_and_kept(tmp_path, capsys):
+    chigac_bounds.main(["chigac-mog2d", "--sets=2", "--draws=2"], tmp_path / "bounds.json")
+    assert capsys.readouterr().out.count("chigac-mog2d") == 5
+    kept = json.loads((tmp_path / "bounds.json").read_text())
+    assert kept["command"].endswith("chigac_bounds.py chigac-mog2d --sets=2 --draws=2")
+    assert kept["networks"]["chigac-mog2d"]["eai"]["mean"] < 0
+
+
 def test_the_table_is_printed_and_kept(weights, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(chigac, "SETTINGS", (exact_setting(40, 2, "s1"),))
     monkeypatch.setattr(chigac, "OTHERS", ("amcp-mog2d",))
@@ -82,3 +99,10 @@ def test_the_pioneers_are_drawn(weights, tmp_path, monkeypatch):
     monkeypatch.setattr(chigac_pioneers, "SIZES", ((30, 2), (40, 3)))
     chigac_pioneers.main(weights, str(tmp_path / "pioneers.png"))
     assert (tmp_path / "pioneers.png").stat().st_size > 5_000
+
+
+@pytest.mark.data
+def test_the_pioneers_of_digits_are_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(chigac_pioneers, "N_IMAGES", 60)
+    chigac_pioneers.main("chigac-mnist", str(tmp_path / "digits.png"))
+    assert (tmp_path / "digits.png").stat().st_size > 20_000

@@ -47,6 +47,16 @@ def test_mixtures_are_measured_shown_and_written(name, weights, tmp_path):
     assert str(tmp_path / "new" / f"{name}.json") in result.stdout
 
 
+def test_each_setting_may_have_its_own_number_of_sets(tmp_path):
+    asked = ["mog", "--sets", 2, "--sets", 1, "--peer-sets", 0, "--seed", 3]
+    asked += ["--weights", "amcp-mog2d"]
+    result = run(*asked, "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    data = written(tmp_path, "mog")
+    assert asks_for(data["command"], *asked)
+    assert [setting["ours"]["n_sets"] for setting in data["settings"]] == [2, 1]
+
+
 def test_a_system_that_answers_at_once_is_measured(tmp_path):
     network = build("act_st", {"width": 8, "heads": 2, "slots": 2})
     path = tmp_path / "direct.safetensors"
@@ -107,6 +117,7 @@ def test_a_study_is_trained_and_measured(tmp_path):
     [
         (["mog", "--weights", "nobody"], "no model 'nobody'"),
         (["mog", "--sets", "0"], "--sets"),
+        (["mog", "--sets", "1", "--sets", "2", "--sets", "3"], "once for each of the 2 settings"),
         (["mog", "--out", "{file}/folder"], "folder"),
         (["speed", "--batched", "nobody"], "no model 'nobody'"),
         (["speed", "--device", "abacus"], "abacus"),

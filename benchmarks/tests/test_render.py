@@ -192,6 +192,18 @@ def test_two_runs_on_the_same_sets_share_a_table(rendered):
         rendered("<!-- results printed:one+apart -->\n<!-- end -->")
 
 
+def test_times_are_told_as_multiples_of_those_of_dac(rendered):
+    machine = {"cpu": "CPU", "cores": 2, "others_cpu_share": None}
+    settings = [{"title": "(3000, 12)", "ours": of_set(-1.0, "dac", "ncp")}]
+    dac, ncp = settings[0]["ours"]["methods"]
+    dac["seconds_mean"], ncp["seconds_mean"], ncp["seconds_median"] = 0.5, 300.0, 100.0
+    keep("ncp", settings=settings, machine=machine)
+    lines = rendered("<!-- results times:ncp -->\n<!-- end -->").splitlines()
+    assert lines[1] == "|  | times as long as dac, by the median | by the mean |"
+    assert lines[3] == "| ncp | 400 | 600 |"
+    assert "9 sets a setting" in lines[5]
+
+
 def keep(name, **data):
     """Write results of one name beside the others."""
     machine = {"cpu": "CPU", "cores": 2}

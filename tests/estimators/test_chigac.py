@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.utils.estimator_checks import check_estimator
 
 import coterie
@@ -10,7 +11,8 @@ from coterie.estimators.registry import clusterer
 from coterie.inference.rules.partition import PartitionRule
 from coterie.inference.rules.replay import ReplayRule
 from coterie.metrics import ari
-from coterie.weights.format import WeightsError
+from coterie.systems.registry import build
+from coterie.weights.format import WeightsError, make_card, save_system
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +102,23 @@ def test_ergodic_inference_has_a_tighter_bound(tiny_chigac, few):
 
 
 def test_iterative_inference_needs_weights_trained_with_it(tiny_chigac, few):
-    with pytest.raises(WeightsError, match="does not fit inference='iai'"):
+    with pytest.raises(WeightsError, match="were trained with inference='ai', this is 'iai'"):
         coterie.CHiGac(tiny_chigac, inference="iai").fit(few[0])
     with pytest.raises(ValueError, match="'inference' parameter of CHiGac must be a str among"):
         coterie.CHiGac(tiny_chigac, inference="mcmc").fit(few[0])
+
+
+def test_weights_of_iterative_inference_have_a_bound_and_know_no_other(few, tmp_path):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        sizes = {"width": 16, "heads": 2, "slots": 4, "latent": 8, "read_width": 8}
+        network = build("chigac", {**sizes, "inference": "iai", "inner_steps": 2})
+    path = tmp_path / "iai.safetensors"
+    save_system(path, network.eval(), make_card(network))
+    model = coterie.CHiGac(path, inference="iai", random_state=0).fit(few[0])
+    assert model.bound_ < 0
+    with pytest.raises(WeightsError, match="were trained with inference='iai', this is 'eai'"):
+        coterie.CHiGac(path).fit(few[0])
 
 
 # Joint draws.

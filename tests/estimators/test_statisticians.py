@@ -57,6 +57,14 @@ def test_anything_but_pixels_is_refused(images):
         model.fit(255 * images)
 
 
+def test_images_are_read_as_their_rows_are_and_other_sizes_are_scaled(fitted, images):
+    again = coterie.DAC("dac-emnist", random_state=0).fit(images.reshape(60, 28, 28))
+    np.testing.assert_array_equal(again.labels_, fitted.labels_)
+    small = images.reshape(60, 28, 28)[:, ::2, ::2]
+    with pytest.warns(UserWarning, match="14 x 14 pixels are scaled to 28 x 28"):
+        coterie.DAC("dac-emnist").fit(small)
+
+
 def test_a_saved_model_answers_the_same(fitted, images, tmp_path):
     again = coterie.load(fitted.save(tmp_path / "m.coterie"))
     np.testing.assert_array_equal(again.predict_proba(images), fitted.predict_proba(images))

@@ -20,6 +20,7 @@ from coterie.systems.chigac.config import InferenceName
 from coterie.systems.chigac.steps import CHiGac as CHiGacSystem
 from coterie.systems.protocol import Sequential
 from coterie.weights.catalogue import open_model
+from coterie.weights.format import Card, WeightsError
 
 BOUND_DRAWS = 16  # over which the bound is averaged
 
@@ -156,6 +157,17 @@ class CHiGac(JointDraws):
         generator = Generator(self.device).manual_seed(seed.randint(2**31 - 1))
         system = cast(CHiGacSystem, open_model(self.weights, self.device, **self._changes())[0])
         return float(system.log_likelihood_bound(given, generator).mean())
+
+    def _card(self) -> Card:
+        card = super()._card()
+        trained = card.settings["inference"]
+        if "iai" in (self.inference, trained) and self.inference != trained:
+            raise WeightsError(
+                f"weights {str(self.weights)!r} were trained with inference={trained!r}, this is"
+                f" {self.inference!r}: the network of 'iai' is trained with the weights, and"
+                " these know no other strategy"
+            )
+        return card
 
     def _draw_partitions(self, batch: SetBatch, n_samples: int, generator: Generator) -> Tensor:
         self._card()  # refuses weights of another system
