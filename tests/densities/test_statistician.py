@@ -6,7 +6,7 @@ import torch
 from torch.distributions import Bernoulli, Normal
 
 from coterie.densities.protocol import NoMarginal
-from coterie.densities.statistician import Sizes, Statistician
+from coterie.densities.statistician import N_DRAWS, Sizes, Statistician
 
 COLUMNS, LATENT, CLUSTER = 4, 2, 5
 
@@ -73,6 +73,22 @@ def test_training_reads_the_bound_for_a_pixel_with_noise_of_the_generator():
     expected = head.bound(head.context(cluster), items, noise.double()) / COLUMNS
     found = head.log_prob(cluster, items, torch.Generator().manual_seed(4))
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_several_draws_are_weighted_by_importance(seed):
+    """Nearer to the likelihood than the mean over the same draws, which lies below."""
+    head, items = head_of(seed), every_item()
+    density = head.density(clusters(seed, 1))
+    generator = torch.Generator().manual_seed(0)
+    noise = torch.cat([torch.randn(1, 1, LATENT, generator=generator) for _ in range(N_DRAWS)])
+    noise = noise.double().expand(-1, 16, -1)
+    draws = head.bound(density.context.expand(N_DRAWS, -1), items.expand(N_DRAWS, -1, -1), noise)
+    found = density.log_prob(items)[0]
+    torch.testing.assert_close(found, draws.exp().mean(0).log())
+    assert (found > draws.mean(0)).all()
+    exact = exact_log_prob(head, density.context, items)
+    assert (found - exact).abs().mean() < (draws.mean(0) - exact).abs().mean()
 
 
 def test_an_item_has_the_same_bound_whoever_stands_beside_it():
