@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import coterie
 from coterie.cli.app import app
 from coterie.dask import cluster as engine
+from coterie.dask import connecting
 from coterie.dask.output_folder import MANIFEST
 from coterie.dask.parquet import _counted
 
@@ -200,9 +201,14 @@ def test_gaps_in_one_file_are_filled(run, folder):
     assert {each["name"]: each["gaps"] for each in told["filled"]} == {"a": 1, "b": 1}
 
 
-def test_a_worker_that_is_killed_changes_nothing(run, client, values, tmp_path):
+@pytest.mark.parametrize("stage", [0, 1], ids=["while reading", "while labelling"])
+def test_a_worker_that_is_killed_changes_nothing(run, client, values, tmp_path, stage):
     victim = next(iter(client.run(os.getpid).values()))
-    killed = []
+    killed, stages = [], []
+
+    def counting(*_):
+        stages.append("one more")
+        return kill if len(stages) == stage + 1 else lambda n_rows: None
 
     def kill(*_):
         if not killed:
@@ -210,13 +216,14 @@ def test_a_worker_that_is_killed_changes_nothing(run, client, values, tmp_path):
             os.kill(victim, signal.SIGKILL)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("coterie.cli.on_engine.counting", lambda *_: kill)
+        patch.setattr("coterie.cli.on_engine.counting", counting)
         result = run()
     assert result.exit_code == 0, result.output
     assert killed
     expected = coterie.AMCP("amcp-universal-small").fit(values)
     written = labelled(tmp_path / "out")
     assert (written["cluster"].to_numpy() == expected.labels_).all()
+    assert not [*(tmp_path / "out").glob(".coterie-*")]
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(run, tmp_path):
@@ -250,7 +257,7 @@ def test_nothing_matches(run):
 
 
 def test_a_scheduler_that_does_not_answer(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "TIMEOUT", 0.2)
+    monkeypatch.setattr(connecting, "TIMEOUT", 0.2)
     result = run(scheduler="tcp://127.0.0.1:9")
     assert result.exit_code == 2
     assert "the scheduler tcp://127.0.0.1:9 does not answer" in result.stderr

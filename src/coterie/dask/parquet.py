@@ -1,7 +1,7 @@
 """One Parquet file, a partition: surveyed in the first pass, labelled in the second."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -87,10 +87,17 @@ def locate_in_file(path: Path, columns: Columns, hashes: Hashes, salt: int) -> L
         )
 
 
-def label_file(path: Path, target: Path, labeller: Labeller) -> Labelled:
-    """Write the rows of a file with their clusters; the target is whole or not there."""
+def label_file(
+    path: Path, target: Path, labeller: Labeller, written: Callable[[], None] = lambda: None
+) -> Labelled:
+    """Write the rows of a file with their clusters; the target is whole or not there.
+
+    written: called when only the disk has to store them.
+    """
     with naming(str(path)), replacing(target) as part:
-        return _write_labelled(path, part, labeller)
+        counted = _write_labelled(path, part, labeller)
+        written()
+        return counted
 
 
 def read_labelled(target: Path, tag: str, n_rows: int) -> Labelled | None:
