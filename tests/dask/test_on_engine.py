@@ -184,7 +184,27 @@ def test_files_unlike_the_first_are_named_before_anything_is_written(
     assert "part-7.parquet" in result.stderr
     assert complaint in result.stderr
     assert "Traceback" not in result.output
-    assert not [*(tmp_path / "out").glob("*.parquet")]
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_weights_leave_nothing_behind(run, tmp_path):
+    (tmp_path / "out").mkdir()
+    result = run("--weights", "nonsense")
+    assert result.exit_code == 2
+    assert "no model 'nonsense'" in result.stderr
+    assert not [*(tmp_path / "out").iterdir()]
+
+
+def test_weights_that_look_at_more_rows_draw_more(run, values, tmp_path, monkeypatch):
+    monkeypatch.setattr("coterie.inference.hashed_draw.MAX_ROWS", 500)
+    drawn = []
+    draw = engine.gather_files
+    monkeypatch.setattr(engine, "gather_files", lambda *a: drawn.append(a[3]) or draw(*a))
+    assert run("--json").exit_code == 0
+    assert drawn == [500, 100_000]
+    expected = coterie.AMCP("amcp-universal-small").fit(values)
+    written = labelled(tmp_path / "out")
+    assert (written["cluster"].to_numpy() == expected.labels_).all()
 
 
 def test_a_file_without_a_footer_is_named(run, folder):

@@ -113,17 +113,18 @@ def cluster_on_engine(
             folder = open_folder(out, inputs, kept)
             progress = loading.beside(counting(n_rows, begin("reading")))
             draw = _drawing(client, inputs, read.columns, settings.seed, progress)
-            sample = folder.load_sample()
-            if sample is None:
-                sample = draw(MAX_ROWS)
-            clock.append(time.monotonic())
-            begin("finding clusters")
-            with loading_on_workers(client):
-                model = loading.result()
-                if min(model._most_rows(), sample.n_rows) > len(sample.rows):
-                    sample = draw(model._most_rows())  # rare: weights that look at more rows
+            with folder.undone_on_failure():
+                sample = folder.load_sample()
+                if sample is None:
+                    sample = draw(MAX_ROWS)
+                clock.append(time.monotonic())
+                begin("finding clusters")
+                with loading_on_workers(client):
+                    model = loading.result()
+                    if min(model._most_rows(), sample.n_rows) > len(sample.rows):
+                        sample = draw(model._most_rows())  # rare: weights that look at more rows
+                    table, labeller, notes = _fitted(model, sample, read, folder.tag)
                 folder.save_sample(sample)
-                table, labeller, notes = _fitted(model, sample, read, folder.tag)
             labeller = labeller._replace(written=written, confident=confident)
             clock.append(time.monotonic())
             progress = counting(n_rows, begin("labelling"))
