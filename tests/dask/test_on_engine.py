@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import socket
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +44,8 @@ def folder(values, tmp_path):
 def run(client, folder, tmp_path):
     def run(*options, pattern=None, out="out", scheduler=client.scheduler.address):
         words = ["cluster", pattern or str(folder / "*.parquet"), "--engine", "dask", *SMALL]
-        words += ["--scheduler", scheduler, "--out", str(tmp_path / out), *options]
+        words += ["--scheduler", scheduler] if scheduler else []
+        words += ["--out", str(tmp_path / out), *options]
         return CliRunner().invoke(app, words)
 
     return run
@@ -71,6 +74,19 @@ def test_every_file_is_written_with_its_labels(run, folder, values, tmp_path):
         assert pq.read_metadata(tmp_path / "out" / file.name).num_rows == (
             pq.read_metadata(file).num_rows
         )
+
+
+@pytest.mark.filterwarnings("error:Port")
+def test_workers_of_this_machine_give_the_same_labels(run, tmp_path):
+    with socket.socket() as taken:
+        with suppress(OSError):  # somebody else has it
+            taken.bind(("127.0.0.1", 8787))
+            taken.listen()
+        own, other = run(scheduler=None), run(out="other")
+    assert own.exit_code == 0, own.output
+    assert other.exit_code == 0, other.output
+    assert labelled(tmp_path / "out").equals(labelled(tmp_path / "other"))
+    assert not [*(tmp_path / "out").glob(".coterie-*")]
 
 
 def test_a_second_run_goes_on_where_the_first_stopped(run, tmp_path, monkeypatch):

@@ -213,16 +213,19 @@ def _read(first: Path, choices: Choices) -> Read:
 
 
 def _model(settings: Settings, n_columns: int) -> "AmortizedClusterer":
-    from coterie.estimators.registry import clusterer
+    from coterie.dask.quick_imports import quick_imports
 
-    return clusterer(
+    with quick_imports():
+        from coterie.estimators.registry import clusterer
+    model = clusterer(
         settings.weights,
         n_clusters=parse_n_clusters(settings.n_clusters),
         min_cluster_size=settings.min_cluster_size,
         noise=settings.noise,
         ending=settings.ending,
         random_state=settings.seed,
-    )._open_ahead(n_columns)
+    )
+    return model._open_ahead(n_columns)
 
 
 def _drawing(

@@ -1,12 +1,14 @@
 """Work on a cluster of dask: one task for each file, results as they come."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
+from coterie.dask.connecting import takes_turns
 from coterie.dask.gather import AT_ONCE
 from coterie.dask.output_folder import Inputs, OutputFolder
 from coterie.dask.parquet import (
@@ -20,12 +22,14 @@ from coterie.dask.parquet import (
     survey_file,
 )
 from coterie.dask.partitions import PartitionError
+from coterie.dask.quick_imports import quick_imports
 from coterie.estimators.drawing import Drawn, Located, Survey, draw, merge
+from coterie.files.replacing import remove_leftovers
 from coterie.inference.hashed_draw import share_of
 from coterie.inference.row_hashes import Hashes
 
 SHOWN = 3  # of the files that failed
-AT_THE_DISK = 4  # files of a worker that the disk stores while it labels others
+_turn = Lock()  # of a worker that has a thread more than it has a core
 
 Progress = Callable[[int], None]  # receives the number of rows done
 
@@ -58,7 +62,7 @@ def _survey_files(
     """The survey of all files; wanted: size and salt of the sample, and a share of the values."""
     size, salt, share = wanted
     futures = client.map(
-        survey_file,
+        _survey_in_turn if takes_turns(client) else survey_file,
         inputs.paths,
         columns=columns,
         size=size,
@@ -110,9 +114,11 @@ def label_files(
     # A task, not scattered data: where a worker is lost, the scheduler has it still.
     sent = client.submit(_itself, labeller, pure=False)
     targets = [folder.target(path) for path in left.paths]
-    futures = client.map(_label_and_leave, left.paths, targets, labeller=sent, pure=False)
+    label = _label_in_turn if takes_turns(client) else label_file
+    futures = client.map(label, left.paths, targets, labeller=sent, pure=False)
     kept = f"the others are in {folder.path}; run the same command again when it is repaired"
     counted += [future.result() for future in _finished(futures, left, progress, kept)]
+    remove_leftovers(folder.path)  # of workers that were killed
     return Outputs(before, reduce(added, counted))
 
 
@@ -163,18 +169,20 @@ def loading_on_workers(client: Any) -> Iterator[None]:
 
 
 def _load() -> None:
-    import_module("coterie.estimators.fitted")
+    with quick_imports():
+        import_module("coterie.estimators.fitted")
 
 
-def _label_and_leave(path: Path, target: Path, labeller: Labeller) -> Labelled:
-    return label_file(path, target, labeller, _leave)
+def _survey_in_turn(path: Path, columns: Columns, size: int, salt: int, share: float) -> Survey:
+    with _turn:
+        return survey_file(path, columns, size, salt, share)
 
 
-def _leave() -> None:
-    """Let the worker begin the next file while the disk stores this one."""
-    from distributed import secede
-
-    secede()
+def _label_in_turn(path: Path, target: Path, labeller: Labeller) -> Labelled:
+    """Label a file; the next one begins while the disk stores it."""
+    with ExitStack() as turn:
+        turn.enter_context(_turn)
+        return label_file(path, target, labeller, turn.close)
 
 
 def _itself(value: Any) -> Any:

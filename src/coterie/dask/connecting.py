@@ -17,6 +17,8 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THR
 DRAWING = ["distributed", "coterie.dask.cluster", "pyarrow.parquet"]
 FORKED = "forkserver" in multiprocessing.get_all_start_methods()
 
+ANY_PORT = "127.0.0.1:0"  # the usual one may be taken, of which dask warns
+
 SETTINGS = {
     # Workers have their tasks beforehand: the scheduler's process has other things to do.
     "distributed.scheduler.worker-saturation": float("inf"),
@@ -49,8 +51,9 @@ def connected(scheduler: str | None, n_workers: int | None = None) -> Iterator[A
             dask.config.set(SETTINGS),
             LocalCluster(
                 n_workers=n_workers or os.cpu_count(),
-                threads_per_worker=1,
+                threads_per_worker=2,  # one computes while another waits for the disk
                 dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": ANY_PORT},
                 silence_logs=logging.CRITICAL,
             ) as cluster,
             Client(cluster) as client,
@@ -65,6 +68,11 @@ def connected(scheduler: str | None, n_workers: int | None = None) -> Iterator[A
         ) from error
     with client:
         yield client
+
+
+def takes_turns(client: Any) -> bool:
+    """Whether only one thread of each worker may compute: the workers are those made here."""
+    return client.cluster is not None
 
 
 @contextmanager

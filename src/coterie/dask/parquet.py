@@ -94,7 +94,7 @@ def label_file(
 
     written: called when only the disk has to store them.
     """
-    with naming(str(path)), replacing(target) as part:
+    with naming(str(path)), replacing(target, tidy=False) as part:
         counted = _write_labelled(path, part, labeller)
         written()
         return counted
