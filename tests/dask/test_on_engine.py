@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import warnings
 from contextlib import suppress
 
 import numpy as np
@@ -76,9 +77,9 @@ def test_every_file_is_written_with_its_labels(run, folder, values, tmp_path):
         )
 
 
-@pytest.mark.filterwarnings("error:Port")
 def test_workers_of_this_machine_give_the_same_labels(run, tmp_path):
-    with socket.socket() as taken:
+    with socket.socket() as taken, warnings.catch_warnings():
+        warnings.filterwarnings("error", message="Port")  # dask would warn of it
         with suppress(OSError):  # somebody else has it
             taken.bind(("127.0.0.1", 8787))
             taken.listen()
@@ -209,6 +210,13 @@ def test_unknown_weights_leave_nothing_behind(run, tmp_path):
     assert result.exit_code == 2
     assert "no model 'nonsense'" in result.stderr
     assert not [*(tmp_path / "out").iterdir()]
+
+
+def test_a_wrong_number_of_clusters_is_refused_before_the_work_begins(run, monkeypatch):
+    monkeypatch.setattr(connecting, "connected", None)
+    result = run("--n-clusters", "many")
+    assert result.exit_code == 2
+    assert "not 'many'" in result.stderr
 
 
 def test_weights_that_look_at_more_rows_draw_more(run, values, tmp_path, monkeypatch):

@@ -90,6 +90,7 @@ def cluster_on_engine(
 ) -> None:
     """Cluster the files that patterns match; each gets a labelled file in the folder."""
     assert out is not None
+    parse_n_clusters(settings.n_clusters)  # a wrong number is refused before the work begins
     with refusing():
         import coterie.dask
         from coterie.dask.connecting import connected, prepare_workers

@@ -78,7 +78,8 @@ def _survey_files(
             levels.append([])
         levels[level].append(survey)
         if len(levels[level]) == AT_ONCE:
-            merged = client.submit(merge, levels[level], pure=False)
+            # Before files that have not been read yet: what waits to be merged takes memory.
+            merged = client.submit(merge, levels[level], pure=False, priority=1)
             levels[level] = []
             add(merged, level + 1)
 
