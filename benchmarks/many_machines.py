@@ -45,7 +45,7 @@ ALONE, FIRST = "pyarrow alone: read all columns, write one", "first pass: read, 
 SECOND, NEAREST = "second pass: read, label, write clusters", "second pass, nearest of 2,000 rows"
 CONFIDENT = "second pass, clusters and confidence"
 LIMIT = 720  # seconds for a run
-WATCHED = 0.2  # seconds between two looks at the memory
+WATCHED = 0.5  # seconds between two looks at the memory, each of which costs 20 ms
 # What is written, as --labels-only and whether not --no-confidence.
 WRITTEN = {
     "clusters": (True, False),
@@ -54,9 +54,10 @@ WRITTEN = {
 }
 # The command, as it is installed, with a number of workers of its own and labels alone.
 COMMAND = """
-import sys
+import atexit, gc, sys
 from pathlib import Path
 from coterie.cli.on_engine import Settings, cluster_on_engine
+atexit.register(gc.freeze)
 pattern, out, n_workers, labels_only, confident = sys.argv[1:]
 settings = Settings("amcp-universal", None, 1, False, "auto", 0)
 cluster_on_engine([pattern], settings, (None, None, None), Path(out), None, as_json=True,

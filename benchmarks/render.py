@@ -13,7 +13,7 @@ from pages.chigac import chigac
 from pages.doubts import doubts
 from pages.honesty import honesty
 from pages.images import image_classes_seen, image_sets, image_studies
-from pages.machines import plan, runs, stages
+from pages.machines import plan, runs, second_core, stages
 from pages.mixtures import everybody, ours, peers, printed, times
 from pages.omniglot import omniglot
 from pages.parts import parts
@@ -82,6 +82,7 @@ TABLES: dict[str, Callable[..., str]] = {
     "image_studies": image_studies,
     "machines": runs,
     "stages": stages,
+    "second_core": second_core,
     "plan": plan,
 }
 

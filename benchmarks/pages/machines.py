@@ -39,6 +39,31 @@ def stages() -> str:
     return f"{table}\n\n{told}\n\n{_where(data, ' --stages')}\n"
 
 
+def second_core() -> str:
+    """What a second process is worth that knows nothing of the first."""
+    data = results("many_machines")
+    found = data["second_core"]
+    rows = [
+        [
+            pair["stage"],
+            f"{pair['one']:.2f}",
+            f"{pair['two']:.2f}",
+            f"{pair['one'] / pair['two']:.2f}",
+            f"{pair['cpu_one']:.2f}",
+            f"{pair['cpu_two']:.2f}",
+            f"{pair['others']:.0%}",
+        ]
+        for pair in found["stages"]
+    ]
+    header = ["stage", "one process, s", "two, s", "faster by", "CPU s of one", "CPU s of two"]
+    header += ["others' share of the machine"]
+    told = (
+        f"`python benchmarks/second_core.py --folder /tmp/rows --files {found['files']}`;"
+        f" {data['machine']['cpu']}, {data['machine']['cores']} cores, {data['date'][:10]}."
+    )
+    return f"{grid(header, rows)}\n\n{told}\n"
+
+
 def plan() -> str:
     """What 1e10 rows on 100 workers take, by the rates of the stages."""
     rates = results("many_machines")["stages"]
@@ -100,6 +125,10 @@ def _told(found: list[dict[str, Any]]) -> str:
         faster = [f"{one[n] / two[n]:.2f} ({n:,} rows)" for n in sorted(two) if n in one]
         if faster:
             lines += [f"{what.capitalize()}: two workers are faster by {', '.join(faster)}."]
+        one, two = (_passes(found, f"{name}, {what}") for name in ("1 worker", "2 workers"))
+        faster = [f"{one[n] / two[n]:.2f} ({n:,} rows)" for n in sorted(two) if n in one]
+        if faster:
+            lines += [f"In both passes alone: by {', '.join(faster)}."]
     return " ".join(lines)
 
 
@@ -107,6 +136,15 @@ def _column(found: list[dict[str, Any]], name: str, key: str) -> dict[int, float
     """A figure of the runs of a name that did not fail, by the number of rows."""
     own = [run for run in found if run["name"] == name and "failed" not in (run["told"] or {})]
     return {run["n_rows"]: run[key] for run in own}
+
+
+def _passes(found: list[dict[str, Any]], name: str) -> dict[int, float]:
+    """The seconds of both passes together, by the number of rows."""
+    own = [run for run in found if run["name"] == name and "seconds" in (run["told"] or {})]
+    return {
+        run["n_rows"]: run["told"]["seconds"]["reading"] + run["told"]["seconds"]["labelling"]
+        for run in own
+    }
 
 
 def _where(data: dict[str, Any], more: str = "") -> str:

@@ -3,6 +3,9 @@
 import json
 import os
 import signal
+import socket
+import warnings
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +16,7 @@ from typer.testing import CliRunner
 import coterie
 from coterie.cli.app import app
 from coterie.dask import cluster as engine
+from coterie.dask import connecting
 from coterie.dask.output_folder import MANIFEST
 from coterie.dask.parquet import _counted
 
@@ -41,7 +45,8 @@ def folder(values, tmp_path):
 def run(client, folder, tmp_path):
     def run(*options, pattern=None, out="out", scheduler=client.scheduler.address):
         words = ["cluster", pattern or str(folder / "*.parquet"), "--engine", "dask", *SMALL]
-        words += ["--scheduler", scheduler, "--out", str(tmp_path / out), *options]
+        words += ["--scheduler", scheduler] if scheduler else []
+        words += ["--out", str(tmp_path / out), *options]
         return CliRunner().invoke(app, words)
 
     return run
@@ -70,6 +75,19 @@ def test_every_file_is_written_with_its_labels(run, folder, values, tmp_path):
         assert pq.read_metadata(tmp_path / "out" / file.name).num_rows == (
             pq.read_metadata(file).num_rows
         )
+
+
+def test_workers_of_this_machine_give_the_same_labels(run, tmp_path):
+    with socket.socket() as taken, warnings.catch_warnings():
+        warnings.filterwarnings("error", message="Port")  # dask would warn of it
+        with suppress(OSError):  # somebody else has it
+            taken.bind(("127.0.0.1", 8787))
+            taken.listen()
+        own, other = run(scheduler=None), run(out="other")
+    assert own.exit_code == 0, own.output
+    assert other.exit_code == 0, other.output
+    assert labelled(tmp_path / "out").equals(labelled(tmp_path / "other"))
+    assert not [*(tmp_path / "out").glob(".coterie-*")]
 
 
 def test_a_second_run_goes_on_where_the_first_stopped(run, tmp_path, monkeypatch):
@@ -183,7 +201,34 @@ def test_files_unlike_the_first_are_named_before_anything_is_written(
     assert "part-7.parquet" in result.stderr
     assert complaint in result.stderr
     assert "Traceback" not in result.output
-    assert not [*(tmp_path / "out").glob("*.parquet")]
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_weights_leave_nothing_behind(run, tmp_path):
+    (tmp_path / "out").mkdir()
+    result = run("--weights", "nonsense")
+    assert result.exit_code == 2
+    assert "no model 'nonsense'" in result.stderr
+    assert not [*(tmp_path / "out").iterdir()]
+
+
+def test_a_wrong_number_of_clusters_is_refused_before_the_work_begins(run, monkeypatch):
+    monkeypatch.setattr(connecting, "connected", None)
+    result = run("--n-clusters", "many")
+    assert result.exit_code == 2
+    assert "not 'many'" in result.stderr
+
+
+def test_weights_that_look_at_more_rows_draw_more(run, values, tmp_path, monkeypatch):
+    monkeypatch.setattr("coterie.inference.hashed_draw.MAX_ROWS", 500)
+    drawn = []
+    draw = engine.gather_files
+    monkeypatch.setattr(engine, "gather_files", lambda *a: drawn.append(a[3]) or draw(*a))
+    assert run("--json").exit_code == 0
+    assert drawn == [500, 100_000]
+    expected = coterie.AMCP("amcp-universal-small").fit(values)
+    written = labelled(tmp_path / "out")
+    assert (written["cluster"].to_numpy() == expected.labels_).all()
 
 
 def test_a_file_without_a_footer_is_named(run, folder):
@@ -200,9 +245,14 @@ def test_gaps_in_one_file_are_filled(run, folder):
     assert {each["name"]: each["gaps"] for each in told["filled"]} == {"a": 1, "b": 1}
 
 
-def test_a_worker_that_is_killed_changes_nothing(run, client, values, tmp_path):
+@pytest.mark.parametrize("stage", [0, 1], ids=["while reading", "while labelling"])
+def test_a_worker_that_is_killed_changes_nothing(run, client, values, tmp_path, stage):
     victim = next(iter(client.run(os.getpid).values()))
-    killed = []
+    killed, stages = [], []
+
+    def counting(*_):
+        stages.append("one more")
+        return kill if len(stages) == stage + 1 else lambda n_rows: None
 
     def kill(*_):
         if not killed:
@@ -210,13 +260,14 @@ def test_a_worker_that_is_killed_changes_nothing(run, client, values, tmp_path):
             os.kill(victim, signal.SIGKILL)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("coterie.cli.on_engine.counting", lambda *_: kill)
+        patch.setattr("coterie.cli.on_engine.counting", counting)
         result = run()
     assert result.exit_code == 0, result.output
     assert killed
     expected = coterie.AMCP("amcp-universal-small").fit(values)
     written = labelled(tmp_path / "out")
     assert (written["cluster"].to_numpy() == expected.labels_).all()
+    assert not [*(tmp_path / "out").glob(".coterie-*")]
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(run, tmp_path):
@@ -250,7 +301,7 @@ def test_nothing_matches(run):
 
 
 def test_a_scheduler_that_does_not_answer(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "TIMEOUT", 0.2)
+    monkeypatch.setattr(connecting, "TIMEOUT", 0.2)
     result = run(scheduler="tcp://127.0.0.1:9")
     assert result.exit_code == 2
     assert "the scheduler tcp://127.0.0.1:9 does not answer" in result.stderr

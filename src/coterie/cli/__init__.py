@@ -1,10 +1,13 @@
 """The command line. Commands import heavy modules when they run, so that --help is instant."""
 
+import atexit
+import gc
 import sys
 
 
 def main() -> None:
     """Run the `coterie` command."""
+    atexit.register(gc.freeze)  # else Python looks through all of torch for garbage: half a second
     try:
         from coterie.cli.app import app
     except KeyboardInterrupt:

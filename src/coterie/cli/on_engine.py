@@ -3,13 +3,13 @@
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -20,6 +20,7 @@ from coterie.cli.refusal import refuse, refusing
 from coterie.cli.summary import show, summary
 
 if TYPE_CHECKING:
+    from coterie.dask.output_folder import Inputs
     from coterie.dask.parquet import Columns, Labeller
     from coterie.data.tables.table import LeftOut, Table
     from coterie.estimators.amortized import AmortizedClusterer
@@ -89,11 +90,17 @@ def cluster_on_engine(
 ) -> None:
     """Cluster the files that patterns match; each gets a labelled file in the folder."""
     assert out is not None
+    parse_n_clusters(settings.n_clusters)  # a wrong number is refused before the work begins
     with refusing():
         import coterie.dask
-        from coterie.dask.cluster import connected, gather_files, label_files
+        from coterie.dask.connecting import connected, prepare_workers
+
+        if scheduler is None:
+            prepare_workers()
+        from coterie.dask.cluster import label_files, loading_on_workers
         from coterie.dask.output_folder import matching, open_folder
         from coterie.data.tables.labelled import Sizes
+        from coterie.inference.hashed_draw import MAX_ROWS
 
         inputs = matching(*patterns)
         read = _read(inputs.paths[0], choices)
@@ -101,23 +108,24 @@ def cluster_on_engine(
         kept = {**settings._asdict(), "columns": read.columns.names, "written": written}
         kept["confident"], kept["version"] = confident, coterie.__version__
         n_rows, clock = sum(inputs.n_rows), [time.monotonic()]
-        with (
-            stages() as begin,
-            _loading(settings) as loading,
-            connected(scheduler, n_workers) as client,
-        ):
-            model = loading.result()
+        with stages() as begin, connected(scheduler, n_workers) as client:
             clock.append(time.monotonic())
+            loading = Loading(settings, len(read.columns.names))
             folder = open_folder(out, inputs, kept)
-            sample = folder.load_sample()
-            if sample is None:
-                progress = counting(n_rows, begin("reading"))
-                size, salt = model._most_rows(), model._salt()
-                sample = gather_files(client, inputs, read.columns, size, salt, progress)
+            progress = loading.beside(counting(n_rows, begin("reading")))
+            draw = _drawing(client, inputs, read.columns, settings.seed, progress)
+            with folder.undone_on_failure():
+                sample = folder.load_sample()
+                if sample is None:
+                    sample = draw(MAX_ROWS)
+                clock.append(time.monotonic())
+                begin("finding clusters")
+                with loading_on_workers(client):
+                    model = loading.result()
+                    if min(model._most_rows(), sample.n_rows) > len(sample.rows):
+                        sample = draw(model._most_rows())  # rare: weights that look at more rows
+                    table, labeller, notes = _fitted(model, sample, read, folder.tag)
                 folder.save_sample(sample)
-            clock.append(time.monotonic())
-            begin("finding clusters")
-            table, labeller, notes = _fitted(model, sample, read, folder.tag)
             labeller = labeller._replace(written=written, confident=confident)
             clock.append(time.monotonic())
             progress = counting(n_rows, begin("labelling"))
@@ -151,6 +159,37 @@ def counting(n_rows: int, report: Report) -> Callable[[int], None]:
     return add
 
 
+class Loading:
+    """The model, which is loaded while the workers draw rows.
+
+    It begins with their first result: earlier, it would hold up the tasks on their way to them.
+    """
+
+    def __init__(self, settings: Settings, n_columns: int) -> None:
+        self._aside = ThreadPoolExecutor(1)
+        self._load = partial(_model, settings, n_columns)
+        self._loaded: Future[AmortizedClusterer] | None = None
+
+    def beside(self, progress: Callable[[int], None]) -> Callable[[int], None]:
+        """The progress of the workers, which ends with an error where nothing can be loaded."""
+
+        def add(more: int) -> None:
+            if self._begun().done():
+                self.result()
+            progress(more)
+
+        return add
+
+    def result(self) -> "AmortizedClusterer":
+        """The model, once it is there."""
+        return self._begun().result()
+
+    def _begun(self) -> "Future[AmortizedClusterer]":
+        if self._loaded is None:
+            self._loaded = self._aside.submit(self._load)
+        return self._loaded
+
+
 def _read(first: Path, choices: Choices) -> Read:
     """The numeric columns of the first file that are chosen; others are left out or refused."""
     from coterie.dask.parquet import read_columns_of
@@ -174,17 +213,12 @@ def _read(first: Path, choices: Choices) -> Read:
     return Read(columns, left_out, named(source, ids), chosen.insisted)
 
 
-@contextmanager
-def _loading(settings: Settings) -> "Iterator[Future[AmortizedClusterer]]":
-    """The model, which is loaded while the block does other things."""
-    with ThreadPoolExecutor(1) as aside:
-        yield aside.submit(_model, settings)
+def _model(settings: Settings, n_columns: int) -> "AmortizedClusterer":
+    from coterie.dask.quick_imports import quick_imports
 
-
-def _model(settings: Settings) -> "AmortizedClusterer":
-    from coterie.estimators.registry import clusterer
-
-    return clusterer(
+    with quick_imports():
+        from coterie.estimators.registry import clusterer
+    model = clusterer(
         settings.weights,
         n_clusters=parse_n_clusters(settings.n_clusters),
         min_cluster_size=settings.min_cluster_size,
@@ -192,6 +226,24 @@ def _model(settings: Settings) -> "AmortizedClusterer":
         ending=settings.ending,
         random_state=settings.seed,
     )
+    return model._open_ahead(n_columns)
+
+
+def _drawing(
+    client: Any,
+    inputs: "Inputs",
+    columns: "Columns",
+    seed: int | None,
+    progress: Callable[[int], None],
+) -> "Callable[[int], Drawn]":
+    """A function that draws so many rows, as a model with this seed would."""
+    import numpy as np
+
+    from coterie.dask.cluster import gather_files
+    from coterie.inference.hashed_draw import salt_of
+
+    salt = salt_of(None if seed is None else np.random.RandomState(seed))
+    return lambda size: gather_files(client, inputs, columns, size, salt, progress)
 
 
 def _fitted(model: "AmortizedClusterer", sample: "Drawn", read: Read, tag: str) -> OnSample:

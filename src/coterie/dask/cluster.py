@@ -1,14 +1,14 @@
 """Work on a cluster of dask: one task for each file, results as they come."""
 
-import logging
-import multiprocessing
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import reduce
+from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
+from coterie.dask.connecting import takes_turns
 from coterie.dask.gather import AT_ONCE
 from coterie.dask.output_folder import Inputs, OutputFolder
 from coterie.dask.parquet import (
@@ -22,67 +22,16 @@ from coterie.dask.parquet import (
     survey_file,
 )
 from coterie.dask.partitions import PartitionError
+from coterie.dask.quick_imports import quick_imports
 from coterie.estimators.drawing import Drawn, Located, Survey, draw, merge
+from coterie.files.replacing import remove_leftovers
 from coterie.inference.hashed_draw import share_of
 from coterie.inference.row_hashes import Hashes
 
-TIMEOUT = 10.0  # seconds until a scheduler must have answered
 SHOWN = 3  # of the files that failed
-# Of workers. Dask also has memory trimmed after each use, with which labelling takes three times
-# as long.
-ENVIRONMENT = {"OMP_NUM_THREADS": 1, "MKL_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1}
-
-# Workers are copies of a process that has loaded what labels rows, where the system can do so.
-LOADED = ["distributed", "coterie.estimators.fitted"]
-FORKED = "forkserver" in multiprocessing.get_all_start_methods()
+_turn = Lock()  # of a worker that has a thread more than it has a core
 
 Progress = Callable[[int], None]  # receives the number of rows done
-
-
-@contextmanager
-def connected(scheduler: str | None, n_workers: int | None = None) -> Iterator[Any]:
-    """A client of the scheduler at an address, or of workers on this machine."""
-    from distributed import Client, LocalCluster
-
-    if scheduler is None:
-        with (
-            _own_workers(),
-            LocalCluster(
-                n_workers=n_workers or os.cpu_count(),
-                threads_per_worker=1,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-            ) as cluster,
-            Client(cluster) as client,
-        ):
-            yield client
-        return
-    try:
-        client = Client(scheduler, timeout=TIMEOUT)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise ConnectionError(
-            f"the scheduler {scheduler} does not answer, after {TIMEOUT:.0f} seconds: {error}"
-        ) from error
-    with client:
-        yield client
-
-
-@contextmanager
-def _own_workers() -> Iterator[None]:
-    """How workers on this machine are started."""
-    import dask
-    from distributed.utils import get_mp_context
-
-    method = "forkserver" if FORKED else "spawn"
-    with dask.config.set(
-        {
-            "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
-            "distributed.worker.multiprocessing-method": method,
-        }
-    ):
-        if FORKED:
-            get_mp_context().set_forkserver_preload(LOADED)
-        yield
 
 
 def gather_files(
@@ -91,10 +40,9 @@ def gather_files(
     """The first pass: draw at most size rows of all files."""
 
     def locate_all(hashes: Hashes) -> list[Located]:
-        again = [
-            client.submit(locate_in_file, path, columns, hashes, salt, pure=False)
-            for path in inputs.paths
-        ]
+        again = client.map(
+            locate_in_file, inputs.paths, columns=columns, hashes=hashes, salt=salt, pure=False
+        )
         return [future.result() for future in _finished(again, inputs)]
 
     share = share_of(sum(inputs.n_rows), size)
@@ -112,9 +60,16 @@ def _survey_files(
     progress: Progress = lambda n_rows: None,
 ) -> Survey:
     """The survey of all files; wanted: size and salt of the sample, and a share of the values."""
-    futures = [
-        client.submit(survey_file, path, columns, *wanted, pure=False) for path in inputs.paths
-    ]
+    size, salt, share = wanted
+    futures = client.map(
+        _survey_in_turn if takes_turns(client) else survey_file,
+        inputs.paths,
+        columns=columns,
+        size=size,
+        salt=salt,
+        share=share,
+        pure=False,
+    )
     levels: list[list[Any]] = [[]]
 
     def add(survey: Any, level: int = 0) -> None:
@@ -123,7 +78,8 @@ def _survey_files(
             levels.append([])
         levels[level].append(survey)
         if len(levels[level]) == AT_ONCE:
-            merged = client.submit(merge, levels[level], pure=False)
+            # Before files that have not been read yet: what waits to be merged takes memory.
+            merged = client.submit(merge, levels[level], pure=False, priority=1)
             levels[level] = []
             add(merged, level + 1)
 
@@ -158,12 +114,12 @@ def label_files(
     left = Inputs(tuple(path for path, _ in rest), tuple(n_rows for _, n_rows in rest))
     # A task, not scattered data: where a worker is lost, the scheduler has it still.
     sent = client.submit(_itself, labeller, pure=False)
-    futures = [
-        client.submit(label_file, path, folder.target(path), sent, pure=False)
-        for path in left.paths
-    ]
+    targets = [folder.target(path) for path in left.paths]
+    label = _label_in_turn if takes_turns(client) else label_file
+    futures = client.map(label, left.paths, targets, labeller=sent, pure=False)
     kept = f"the others are in {folder.path}; run the same command again when it is repaired"
     counted += [future.result() for future in _finished(futures, left, progress, kept)]
+    remove_leftovers(folder.path)  # of workers that were killed
     return Outputs(before, reduce(added, counted))
 
 
@@ -203,6 +159,31 @@ def _reason(path: Path, error: BaseException) -> str:
     if type(error).__name__ == "KilledWorker":
         return f"{path}: several workers were killed while they read it (too little memory?)"
     return f"{path}: {type(error).__name__}: {error}"
+
+
+@contextmanager
+def loading_on_workers(client: Any) -> Iterator[None]:
+    """Let all workers load what labels rows: they have time while the clusters are found."""
+    loading = [client.submit(_load, workers=[each], pure=False) for each in client.nthreads()]
+    yield
+    del loading  # it does not matter whether all have
+
+
+def _load() -> None:
+    with quick_imports():
+        import_module("coterie.estimators.fitted")
+
+
+def _survey_in_turn(path: Path, columns: Columns, size: int, salt: int, share: float) -> Survey:
+    with _turn:
+        return survey_file(path, columns, size, salt, share)
+
+
+def _label_in_turn(path: Path, target: Path, labeller: Labeller) -> Labelled:
+    """Label a file; the next one begins while the disk stores it."""
+    with ExitStack() as turn:
+        turn.enter_context(_turn)
+        return label_file(path, target, labeller, turn.close)
 
 
 def _itself(value: Any) -> Any:

@@ -7,7 +7,8 @@ folders of Parquet files skip names with a leading underscore.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,10 +57,14 @@ def _matched(pattern: str) -> list[Path]:
 
 @dataclass(frozen=True)
 class OutputFolder:
-    """A folder for the labels of some files under some settings."""
+    """A folder for the labels of some files under some settings.
+
+    tag: a digest of files and settings; made: whether the folder is new.
+    """
 
     path: Path
-    tag: str  # a digest of files and settings
+    tag: str
+    made: bool = False
 
     def target(self, source: Path) -> Path:
         """Where the labelled rows of a file go."""
@@ -80,6 +85,18 @@ class OutputFolder:
         with replacing(self.path / SAMPLE) as part, part.open("wb") as file:
             np.savez(file, tag=self.tag, **sample._asdict())
 
+    @contextmanager
+    def undone_on_failure(self) -> Iterator[None]:
+        """Where the block fails before there are drawn rows, the folder is left as it was found."""
+        try:
+            yield
+        except BaseException:
+            if {each.name for each in self.path.iterdir()} == {MANIFEST}:
+                (self.path / MANIFEST).unlink()
+                if self.made:
+                    self.path.rmdir()
+            raise
+
 
 def open_folder(path: Path, inputs: Inputs, settings: dict[str, Any]) -> OutputFolder:
     """The folder, made if need be; refused where it holds anything but the same run's output."""
@@ -87,7 +104,7 @@ def open_folder(path: Path, inputs: Inputs, settings: dict[str, Any]) -> OutputF
     description = {"settings": settings, "files": inputs.described()}
     text = json.dumps(description, sort_keys=True)
     tag = hashlib.sha256(text.encode()).hexdigest()
-    manifest = path / MANIFEST
+    manifest, made = path / MANIFEST, not path.exists()
     if path.exists() and not path.is_dir():
         raise SourceError(f"{path} is a file; --out names a folder, with one file for each input")
     if path.is_dir():
@@ -105,7 +122,7 @@ def open_folder(path: Path, inputs: Inputs, settings: dict[str, Any]) -> OutputF
         raise SourceError(f"{path} is not empty, it has {first!r}; name another folder")
     with replacing(manifest) as part:
         part.write_text(json.dumps({"tag": tag, **description}, indent=1, sort_keys=True))
-    return OutputFolder(path, tag)
+    return OutputFolder(path, tag, made)
 
 
 def _refuse_overwriting(path: Path, paths: Sequence[Path]) -> None:

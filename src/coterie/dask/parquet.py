@@ -1,7 +1,7 @@
 """One Parquet file, a partition: surveyed in the first pass, labelled in the second."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -87,10 +87,17 @@ def locate_in_file(path: Path, columns: Columns, hashes: Hashes, salt: int) -> L
         )
 
 
-def label_file(path: Path, target: Path, labeller: Labeller) -> Labelled:
-    """Write the rows of a file with their clusters; the target is whole or not there."""
-    with naming(str(path)), replacing(target) as part:
-        return _write_labelled(path, part, labeller)
+def label_file(
+    path: Path, target: Path, labeller: Labeller, written: Callable[[], None] = lambda: None
+) -> Labelled:
+    """Write the rows of a file with their clusters; the target is whole or not there.
+
+    written: called when only the disk has to store them.
+    """
+    with naming(str(path)), replacing(target, tidy=False) as part:
+        counted = _write_labelled(path, part, labeller)
+        written()
+        return counted
 
 
 def read_labelled(target: Path, tag: str, n_rows: int) -> Labelled | None:
@@ -110,7 +117,7 @@ def read_labelled(target: Path, tag: str, n_rows: int) -> Labelled | None:
 
 def _write_labelled(path: Path, part: Path, labeller: Labeller) -> Labelled:
     arrow, total = pyarrow(), _nothing(labeller.fitted.n_clusters)
-    with arrow.parquet.ParquetFile(path) as file:
+    with _opened(path) as file:
         _refuse_columns(file.schema_arrow, labeller.columns)
         schema, wanted = file.schema_arrow, None
         if labeller.written is not None:
@@ -124,7 +131,7 @@ def _write_labelled(path: Path, part: Path, labeller: Labeller) -> Labelled:
         # Probabilities are as many as rows, nearly: a dictionary would cost time and save nothing.
         compact = [*(leaf.path for leaf in file.schema), ADDED[0]]
         with arrow.parquet.ParquetWriter(part, schema, use_dictionary=compact) as writer:
-            for batch in file.iter_batches(_batch_rows(labeller.columns), columns=wanted):
+            for batch in _read(file, labeller.columns, wanted):
                 values = _refused(_values(batch, labeller.columns), labeller.columns)
                 labels, own = _labels(_filled(values, labeller.medians), labeller)
                 total = added(total, _counted(labels, own, len(total.counts)))
@@ -174,14 +181,26 @@ def _nothing(k: int) -> Labelled:
 
 def _batches(path: Path, columns: Columns) -> Iterator[NDArray]:
     """The values (m, d) of a file, NaN if missing; at least one batch, which may be empty."""
-    with pyarrow().parquet.ParquetFile(path) as file:
+    with _opened(path) as file:
         _refuse_columns(file.schema_arrow, columns)
         some = False
-        for batch in file.iter_batches(_batch_rows(columns), columns=list(columns.names)):
+        for batch in _read(file, columns, list(columns.names)):
             some = True
             yield _values(batch, columns)
         if not some:
             yield np.empty((0, len(columns.names)), dtype=columns.dtype)
+
+
+def _opened(path: Path) -> Any:
+    return pyarrow().parquet.ParquetFile(path, pre_buffer=False)
+
+
+def _read(file: Any, columns: Columns, names: list[str] | None) -> Iterator[Any]:
+    """The batches of a file, read by this thread: the other cores have workers of their own."""
+    batches: Iterator[Any] = file.iter_batches(
+        _batch_rows(columns), columns=names, use_threads=False
+    )
+    return batches
 
 
 def _batch_rows(columns: Columns) -> int:

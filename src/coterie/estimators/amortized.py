@@ -55,6 +55,7 @@ from coterie.inference.hashed_draw import (
     draw_contexts,
     draw_rows,
     in_hashed_order,
+    salt_of,
     salted,
 )
 from coterie.inference.many_axes import many_axes
@@ -200,17 +201,7 @@ class AmortizedClusterer(
         table, notes = self._check(X, reset=True)
         card = self._card()
         traits = card.traits
-        judge = judged_ending(
-            self.weights,
-            ending_name,
-            traits,
-            table.shape[1],
-            self.device,
-            second_look=self.second_look,
-        )
-        ending = choose_ending(ending_name, traits, judge)
-        if ending_name == "auto" and traits.frame == "standard":
-            ending = described(many_axes(ending, second_look=self.second_look))
+        ending = self._ending(ending_name, traits, table.shape[1])
         network, exact = self._networks(ending)
         config = self._inference(card, ending)
         if n_rows is not None:
@@ -268,6 +259,20 @@ class AmortizedClusterer(
             self._encoding,
             (drawn.min(0), drawn.max(0)),
         )
+
+    def _ending(self, name: EndingName, traits: Traits, n_columns: int) -> Ending:
+        judge = judged_ending(
+            self.weights, name, traits, n_columns, self.device, second_look=self.second_look
+        )
+        ending = choose_ending(name, traits, judge)
+        if name == "auto" and traits.frame == "standard":
+            ending = described(many_axes(ending, second_look=self.second_look))
+        return ending
+
+    def _open_ahead(self, n_columns: int) -> Self:
+        """Read the files that `fit` would read for a table of so many columns."""
+        self._networks(self._ending(self._ending_name(), self._card().traits, n_columns))
+        return self
 
     def _fit_frame(self, table: NDArray, traits: Traits) -> Frame:
         """The frame of a table (n, d), the same to the last bit for rows in any order."""
@@ -402,7 +407,7 @@ class AmortizedClusterer(
         """What the seed adds to the hashes of rows; a generator that was given stays as it is."""
         if self.random_state is None:
             return 0
-        return int(copy.deepcopy(check_random_state(self.random_state)).randint(1, 2**63 - 1))
+        return salt_of(copy.deepcopy(check_random_state(self.random_state)))
 
     def _without_outliers(self, table: NDArray, sample: Sample) -> Sample:
         """The context without rows far from all others, which would stretch the frame.

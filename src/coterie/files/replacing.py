@@ -15,18 +15,20 @@ NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
+def replacing(target: Path, *, tidy: bool = True) -> Iterator[Path]:
     """A temporary path that replaces the target on success, so that there are no partial files.
 
     The path is in the folder of the target and has its extension; an empty file is there already.
-    Special files, such as /dev/stdout, are written directly.
+    Special files, such as /dev/stdout, are written directly. tidy: remove what killed processes
+    left in the folder; who writes many files there does so once.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists() and not target.is_file():
         yield target
         return
     target = target.resolve()
-    remove_leftovers(target.parent)
+    if tidy:
+        remove_leftovers(target.parent)
     with _about(target):
         part, descriptor = _begin(target)
         try:

@@ -125,6 +125,11 @@ def in_hashed_order(table: NDArray) -> Indices:
     return np.argsort(row_hashes(table), kind="stable")
 
 
+def salt_of(random_state: np.random.RandomState | None) -> int:
+    """What a seed adds to the hashes of rows; the next number of its generator."""
+    return 0 if random_state is None else int(random_state.randint(1, 2**63 - 1))
+
+
 def salted(hashes: Hashes, salt: int) -> Hashes:
     """Hashes (n,) that give another sample for each salt."""
     return hashes ^ np.uint64(salt) if salt else hashes
