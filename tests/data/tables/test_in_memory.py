@@ -16,6 +16,7 @@ from coterie.data.tables.table import SourceError
         ('{"x": 1, "who": "a"}\n\n{"x": 2.5}\n', "t.jsonl"),
         ('{"x": 1, "who": "a"}\n{"x": 2.5}', "t"),
         ('{"x": [1, 2.5], "who": ["a", null]}', "t.json"),
+        ('{"customers": [{"x": 1, "who": "a"}, {"x": 2.5}]}', "t.json"),
         ('{"x": ["$1", "2.5"],\n "who": ["a", null]}', "t.json"),
     ],
 )
