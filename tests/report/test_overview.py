@@ -62,6 +62,11 @@ def test_no_two_numbers_are_read_as_one():
     assert ((apart[:, 0] >= 21.8) | (apart[:, 1] >= 15.8)).all()
 
 
+def test_axes_without_a_name_have_no_arrow(content):
+    assert "→" in map_section(content)
+    assert "→" not in map_section(replace(content, plane=content.plane._replace(axes=("", ""))))
+
+
 def test_a_number_stands_in_its_cluster_where_no_place_is_free():
     drawn = [ET.fromstring(each) for each in _numbers(np.zeros((4, 2)), np.arange(4) % 2)]
     assert [each.get("x") for each in drawn] == ["0.0", "0.0"]
