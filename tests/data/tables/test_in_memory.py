@@ -26,6 +26,15 @@ def test_json_is_read_in_the_forms_that_people_write(write, text, name):
         assert read_table(source).values.tolist() == [[1], [2.5]]
 
 
+def test_nested_values_are_left_out(write):
+    records = (
+        '[{"x": 1, "home": {"zip": "1"}, "tags": [1]}, {"x": 2, "home": {"zip": "2"}, "tags": []}]'
+    )
+    with opened(write(records, "t.json")) as source:
+        table = read_table(source)
+    assert dict(table.left_out) == {"home": "nested values", "tags": "nested values"}
+
+
 def test_columns_of_different_lengths_are_refused(write):
     with (
         pytest.raises(SourceError, match="has columns of different lengths"),
