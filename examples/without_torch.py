@@ -1,4 +1,4 @@
-"""Cluster a table with onnxruntime and numpy alone: the loop of AMCP around two exported graphs.
+"""Cluster a table with onnxruntime and numpy alone: the loop of AMCP, or the one graph of ACT-ST.
 
 Run `coterie export onnx amcp-universal --out model` once, then `python without_torch.py model
 x.npy`. The clusters are those of the network, without consolidation.
@@ -13,15 +13,12 @@ import onnxruntime
 
 
 def cluster(folder, table, max_steps=64):
-    """The step that claimed each of the rows (n, d): (n,), -1 for unclaimed ones."""
-    encoder, step = (
-        onnxruntime.InferenceSession(Path(folder) / name, providers=["CPUExecutionProvider"])
-        for name in ("encoder.onnx", "step.onnx")
-    )
-    card = json.loads(encoder.get_modelmeta().custom_metadata_map["coterie"])
-    names = [output.name for output in encoder.get_outputs()]
-    encoded = encoder.run(None, {"points": in_frame(table, card)[None]})
-    state = dict(zip(names, encoded, strict=True))
+    """The cluster of each of the rows (n, d): (n,), in AMCP the step that claimed it or -1."""
+    if (Path(folder) / "mixture.onnx").exists():
+        log_probabilities = encoded(opened(folder, "mixture.onnx"), table)["log_probabilities"]
+        return log_probabilities[0].argmax(1)
+    step = opened(folder, "step.onnx")
+    state = encoded(opened(folder, "encoder.onnx"), table)
     known = {given.name for given in step.get_inputs()}
     labels = np.full(len(table), -1)
     for number in range(max_steps):
@@ -33,6 +30,18 @@ def cluster(folder, table, max_steps=64):
             break
         labels[claimed[0]] = number
     return labels
+
+
+def opened(folder, name):
+    """A graph of the folder, ready to run."""
+    return onnxruntime.InferenceSession(Path(folder) / name, providers=["CPUExecutionProvider"])
+
+
+def encoded(graph, table):
+    """What a graph says of a table (n, d), by name."""
+    card = json.loads(graph.get_modelmeta().custom_metadata_map["coterie"])
+    names = [output.name for output in graph.get_outputs()]
+    return dict(zip(names, graph.run(None, {"points": in_frame(table, card)[None]}), strict=True))
 
 
 def in_frame(table, card):

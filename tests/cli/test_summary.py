@@ -59,6 +59,10 @@ def test_a_cluster_of_the_sample_may_have_no_row_in_the_file(capsys):
         ({"file": "-"}, "2 clusters in standard input"),
         ({"fitted_rows": 10}, "rows      1,000, clusters found on 10 of them"),
         (
+            {"fitted_rows": 10, "stability": 0.9},
+            "rows      1,000, clusters found on samples of 10 of them",
+        ),
+        (
             {"read_rows": 500, "fitted_rows": 500},
             "rows      1,000, a random sample of 500 in memory",
         ),

@@ -1,6 +1,8 @@
 """The exported graph of ACT-ST gives in onnxruntime what the network gives in torch."""
 
 import json
+import runpy
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -16,6 +18,7 @@ from coterie.weights.catalogue import open_model
 from coterie.weights.format import make_card, save_system
 
 pytestmark = pytest.mark.xdist_group("onnx")
+LOOP = Path(__file__).parents[2] / "examples" / "without_torch.py"
 SMALL = {"width": 16, "heads": 2, "slots": 4, "encoder_blocks": 1, "decoder_blocks": 1}
 
 
@@ -51,6 +54,16 @@ def test_any_number_of_points_gives_the_mixture_of_torch(exported, n_points):
     for name, part in answer.mixture._asdict().items():
         np.testing.assert_allclose(found[name][present], part[present], rtol=1e-3, atol=1e-4)
     assert present.sum() > 1
+
+
+def test_the_documented_example_finds_the_clusters_of_torch(tmp_path, blobs):
+    export_onnx("act_st-mog2d", tmp_path)
+    with torch.no_grad():
+        points = torch.from_numpy(blobs.points.astype(np.float32))
+        answer = open_model("act_st-mog2d")[0].cluster(SetBatch.single(points))
+    labels = runpy.run_path(str(LOOP))["cluster"](tmp_path, blobs.points)
+    np.testing.assert_array_equal(labels, answer.log_probabilities[0].argmax(1))
+    assert labels.max() >= 1
 
 
 def test_the_card_travels_in_the_graph(exported):

@@ -138,6 +138,17 @@ def test_axes_of_symmetric_points_have_a_positive_loading(sign):
     np.testing.assert_allclose(axes * np.sqrt(4), [[1, 1], [1, -1]] / np.sqrt(2), atol=1e-12)
 
 
+def test_axes_of_more_columns_than_rows_are_orthogonal_down_to_the_flattest():
+    random = np.random.default_rng(0)
+    x = random.normal(size=(40, 6)) * 10.0 ** -np.arange(0, 4.8, 0.8)
+    x = (x - x.mean(0)) @ ortho_group.rvs(300, random_state=random)[:6]
+    _, singular, directions = np.linalg.svd(x, full_matrices=False)
+    axes = principal_axes(x, 6) * singular[0] / np.sqrt(len(x))
+    assert singular[5] / singular[0] < 3e-4
+    np.testing.assert_allclose(axes.T @ axes, np.eye(6), atol=1e-12)
+    np.testing.assert_allclose(abs(np.diag(directions[:6] @ axes)), 1, atol=1e-9)
+
+
 def test_constant_columns_count_for_nothing():
     x = table(40, 3)
     with_constants = np.column_stack([np.full(40, 0.1), x, np.full(40, 1e9)])

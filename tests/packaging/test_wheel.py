@@ -187,6 +187,12 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert not [name for name in names if "__pycache__" in name or "/tests/" in name]
 
 
+def test_the_questions_say_how_large_it_is(wheel):
+    size = sum(each.file_size for each in zipfile.ZipFile(wheel).infolist()) / 1e6
+    [said] = re.findall(r"takes about (\d+) MB", (ROOT / "docs/faq.md").read_text())
+    assert float(said) == pytest.approx(size, rel=0.1)
+
+
 def test_the_metadata_say_where_to_look(metadata):
     addresses = dict(each.split(", ") for each in metadata.get_all("Project-URL"))
     assert {"Homepage", "Documentation", "Source", "Changelog"} <= set(addresses)

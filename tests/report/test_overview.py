@@ -3,12 +3,13 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from coterie.palette import colour_of
 from coterie.report import hover as module
 from coterie.report.numerals import ticks
-from coterie.report.overview import map_section
+from coterie.report.overview import _numbers, map_section
 
 
 def hover(section):
@@ -48,6 +49,27 @@ def test_sizes_stand_beside_the_map(content):
         content.confidence[content.clustering.labels == cluster].mean() for cluster in range(3)
     ]
     assert [row[-1] for row in rows] == [f"{mean:.2f}" for mean in means]
+
+
+def test_no_two_numbers_are_read_as_one():
+    random = np.random.default_rng(0)
+    pixels, labels = random.normal((300, 200), 30, (400, 2)), np.repeat(np.arange(8), 50)
+    drawn = [ET.fromstring(number) for number in _numbers(pixels, labels)]
+    places = np.array([[float(each.get("x")), float(each.get("y")) - 5] for each in drawn])
+    for place, cluster in zip(places, range(8), strict=True):
+        assert abs(pixels[labels == cluster] - place).max(1).min() <= 0.06
+    apart = abs(places[:, None] - places)[np.triu_indices(8, 1)]
+    assert ((apart[:, 0] >= 21.8) | (apart[:, 1] >= 15.8)).all()
+
+
+def test_axes_without_a_name_have_no_arrow(content):
+    assert "→" in map_section(content)
+    assert "→" not in map_section(replace(content, plane=content.plane._replace(axes=("", ""))))
+
+
+def test_a_number_stands_in_its_cluster_where_no_place_is_free():
+    drawn = [ET.fromstring(each) for each in _numbers(np.zeros((4, 2)), np.arange(4) % 2)]
+    assert [each.get("x") for each in drawn] == ["0.0", "0.0"]
 
 
 def test_what_is_told_stays_within_its_limit(content, monkeypatch):

@@ -81,7 +81,7 @@ def test_warnings_stand_at_the_top(content):
     origin = replace(content.origin, notes=("data unlike the training",), n_rows=1_000_000)
     page = render(replace(content, origin=origin))
     assert page.index("data unlike the training") < page.index("<h2>Map")
-    assert "a sample of 300 of 1,000,000 rows" in page
+    assert "The figures describe a sample of 300 of 1,000,000 rows. Sizes count all rows." in page
     assert "<aside" not in render(content)
 
 

@@ -43,9 +43,13 @@ def test_a_revision_is_told(content):
         labels=np.zeros(300, dtype=np.intp),
         probabilities=np.ones((300, 1)),
     )
-    said = steps_section(replace(content, clustering=merged))
-    assert "The 3 proposals became 1 cluster" in said
-    assert "became" not in steps_section(content)
+    said = steps_section(replace(content, clustering=replace(merged, expected_agreement=None)))
+    assert "The 3 proposals became 1 cluster by consolidation or constraints." in said
+    said = steps_section(replace(content, clustering=replace(merged, expected_agreement=0.8)))
+    assert "Its 3 proposals competed with" in said
+    assert "the answer has 1 cluster." in said
+    for untouched in ("became", "competed"):
+        assert untouched not in steps_section(content)
 
 
 def test_of_many_points_some_are_drawn(content, monkeypatch):

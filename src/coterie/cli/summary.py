@@ -137,10 +137,14 @@ def _shortened(name: str) -> str:
 
 
 def _seen(result: dict[str, Any]) -> str:
-    """How many of the rows were read into memory, and on how many of these clusters were found."""
+    """How many of the rows were read into memory, and on how many of these clusters were found.
+
+    Several samples were asked where their agreement is known.
+    """
     read, fitted = result["read_rows"], result["fitted_rows"]
     in_memory = f", a random sample of {read:,} in memory" if read < result["rows"] else ""
-    found = f", clusters found on {fitted:,} of them" if fitted < read else ""
+    samples = "" if result.get("stability") is None else "samples of "
+    found = f", clusters found on {samples}{fitted:,} of them" if fitted < read else ""
     return in_memory + found
 
 

@@ -62,6 +62,7 @@ from coterie.inference.many_axes import many_axes
 from coterie.inference.outliers import scattered
 from coterie.inference.result import NOISE
 from coterie.inference.row_hashes import row_hashes
+from coterie.inference.threads import one_thread_if_small
 from coterie.ood.size import size_warnings
 from coterie.systems.protocol import Direct, Sequential
 from coterie.systems.traits import Traits
@@ -201,8 +202,9 @@ class AmortizedClusterer(
         table, notes = self._check(X, reset=True)
         card = self._card()
         traits = card.traits
-        ending = self._ending(ending_name, traits, table.shape[1])
-        network, exact = self._networks(ending)
+        with one_thread_if_small(len(table)):  # opening weights is many small steps
+            ending = self._ending(ending_name, traits, table.shape[1])
+            network, exact = self._networks(ending)
         config = self._inference(card, ending)
         if n_rows is not None:
             share = len(table) / n_rows

@@ -151,9 +151,11 @@ def _share_units(table: Numbers, groups: Groups, spread: Numbers) -> None:
 def _spectrum(centred: Numbers, n_axes: int) -> tuple[Numbers, Numbers]:
     """The largest variances (m,) of points (n, d) and their axes (d, m)."""
     n_rows, n_columns = centred.shape
-    if n_columns > n_rows:
-        _, singular, axes = np.linalg.svd(centred, full_matrices=False)
-        return singular[:n_axes] ** 2 / n_rows, axes[:n_axes].T
+    if n_columns > n_rows:  # the products of rows have the same spectrum, and are far fewer
+        last = (n_rows - n_axes, n_rows - 1)
+        variance, scores = eigh(centred @ centred.T / n_rows, subset_by_index=last)
+        # Rounding leaves some of the leading axes in those along which little varies.
+        return variance[::-1], np.linalg.qr(centred.T @ scores[:, ::-1])[0]
     covariance = centred.T @ centred / n_rows
     variance, axes = eigh(covariance, subset_by_index=(n_columns - n_axes, n_columns - 1))
     return variance[::-1], axes[:, ::-1]

@@ -45,7 +45,7 @@ def _(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     return visit_on_gpu(points, mask)
 
 
-@torch.library.register_fake("coterie::visit", lib=_LIBRARY)
+@torch.library.impl(_LIBRARY, "visit", "Meta")  # `register_fake` is slower: it searches all modules
 def _(points: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     return torch.empty_like(mask, dtype=torch.int64), torch.empty_like(points[..., 0])
 

@@ -28,7 +28,8 @@ def drawn_axes(content: Content, frame: Frame) -> list[Html]:
             parts.append(element("line", class_="grid", **{k: f"{v:.1f}" for k, v in line.items()}))
             anchor = "middle" if axis == 0 else "start"
             parts.append(_text(at_x, at_y, numeral(value), anchor, "tick"))
-    parts.append(_text(width - 6, height - 22, f"{shortened(x_name)} →", "end", "axis"))
+    if x_name:
+        parts.append(_text(width - 6, height - 22, f"{shortened(x_name)} →", "end", "axis"))
     if y_name:
         parts.append(_text(4, 16, f"↑ {shortened(y_name)}", "start", "axis"))
     return parts

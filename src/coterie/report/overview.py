@@ -14,6 +14,7 @@ from coterie.report.naming import default_name, name_of, naming
 WIDTH, HEIGHT = 760, 520
 MARGIN = 40
 MAX_LEGEND = 40
+LEGIBLE = (22, 16)  # pixels between two numbers: across, or down
 
 
 def map_section(content: Content) -> Html:
@@ -116,12 +117,15 @@ def _legend(content: Content) -> Html:
 
 
 def _numbers(pixels: NDArray[np.float64], labels: NDArray[np.intp]) -> list[Html]:
-    """The number of each cluster, at its point nearest to its median."""
+    """The number of each cluster, at its point nearest to its median that leaves others legible."""
     found = []
+    taken = np.empty((0, 2))
     for cluster in np.unique(labels[labels != NOISE])[:MAX_LEGEND]:
         inside = pixels[labels == cluster]
-        middle = np.median(inside, axis=0)
-        x, y = inside[np.argmin(((inside - middle) ** 2).sum(axis=1))]
+        far = ((inside - np.median(inside, axis=0)) ** 2).sum(axis=1)
+        free = (abs(inside[:, None] - taken) >= LEGIBLE).any(axis=2).all(axis=1)
+        x, y = inside[np.argmin(np.where(free, far, np.inf) if free.any() else far)]
+        taken = np.vstack([taken, [x, y]])
         found.append(
             element(
                 "text",

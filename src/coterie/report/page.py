@@ -87,8 +87,7 @@ def _notes(content: Content) -> Html | None:
     if content.origin.n_rows and content.origin.n_rows > len(content.points):
         notes.append(
             f"The figures describe a sample of {len(content.points):,} of"
-            f" {content.origin.n_rows:,} rows, on which the clusters were found. Sizes count all"
-            " rows."
+            f" {content.origin.n_rows:,} rows. Sizes count all rows."
         )
     if not notes:
         return None

@@ -42,10 +42,15 @@ def steps_section(content: Content) -> Html:
     if len(steps) > MAX_PANELS:
         words += f" The panels show the {MAX_PANELS} largest of {len(steps)} steps."
     if _was_revised(content):
-        words += (
-            f" The {_count(len(steps), 'proposal')} became"
-            f" {_count(content.clustering.n_clusters, 'cluster')} by consolidation or constraints."
-        )
+        proposals = _count(len(steps), "proposal")
+        clusters = _count(content.clustering.n_clusters, "cluster")
+        if content.clustering.expected_agreement is None:
+            words += f" The {proposals} became {clusters} by consolidation or constraints."
+        else:
+            words += (
+                f" Its {proposals} competed with mixtures of Gaussians and other methods; the"
+                f" answer has {clusters}."
+            )
     return element(
         "section",
         element("h2", "How the clusters were found"),

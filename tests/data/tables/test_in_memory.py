@@ -16,6 +16,7 @@ from coterie.data.tables.table import SourceError
         ('{"x": 1, "who": "a"}\n\n{"x": 2.5}\n', "t.jsonl"),
         ('{"x": 1, "who": "a"}\n{"x": 2.5}', "t"),
         ('{"x": [1, 2.5], "who": ["a", null]}', "t.json"),
+        ('{"customers": [{"x": 1, "who": "a"}, {"x": 2.5}]}', "t.json"),
         ('{"x": ["$1", "2.5"],\n "who": ["a", null]}', "t.json"),
     ],
 )
@@ -23,6 +24,15 @@ def test_json_is_read_in_the_forms_that_people_write(write, text, name):
     with opened(write(text, name)) as source:
         assert source.columns == ("x", "who")
         assert read_table(source).values.tolist() == [[1], [2.5]]
+
+
+def test_nested_values_are_left_out(write):
+    records = (
+        '[{"x": 1, "home": {"zip": "1"}, "tags": [1]}, {"x": 2, "home": {"zip": "2"}, "tags": []}]'
+    )
+    with opened(write(records, "t.json")) as source:
+        table = read_table(source)
+    assert dict(table.left_out) == {"home": "nested values", "tags": "nested values"}
 
 
 def test_columns_of_different_lengths_are_refused(write):

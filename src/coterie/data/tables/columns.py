@@ -350,6 +350,8 @@ def _kind(kind: "pl.DataType") -> str:
     kinds = polars()
     if kind in (kinds.String, kinds.Categorical, kinds.Enum):
         return TEXT
+    if kind.is_nested():
+        return "nested values"
     return f"not numbers but {str(kind).lower()}"
 
 

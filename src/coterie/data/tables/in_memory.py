@@ -62,7 +62,10 @@ class FrameWriter:
 
 
 def read_json(path: Path, name: str) -> FrameFile:
-    """Records, as in [{"x": 1}, {"x": 2}]; JSON lines; or columns, as in {"x": [1, 2]}."""
+    """Records, as in [{"x": 1}, {"x": 2}]; JSON lines; or columns, as in {"x": [1, 2]}.
+
+    Records may have a name, as in {"customers": [{"x": 1}, {"x": 2}]}.
+    """
     content = path.read_bytes().lstrip(b"\xef\xbb\xbf \t\r\n")
     if content.startswith(b"{"):
         lines = _parsed(polars().read_ndjson, content)
@@ -79,6 +82,8 @@ def read_json(path: Path, name: str) -> FrameFile:
             whole = whole.explode(polars().all())
         except polars_errors():
             raise SourceError(f"{name} has columns of different lengths") from None
+        if whole.width == 1 and whole.dtypes[0] == polars().Struct:
+            whole = whole.unnest(whole.columns[0])
     return FrameFile(name, _records(name, whole), (".json", ".jsonl", ".ndjson"))
 
 
