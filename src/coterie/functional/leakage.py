@@ -8,9 +8,8 @@ and what counts as much are those of training, and need no adapting to a set.
 import torch
 from torch import Tensor
 
+from coterie.functional.neighbours import TEMPERATURE
 from coterie.functional.partitions import one_hot
-
-TEMPERATURE = 0.1  # of `neighbour_loss`
 
 
 def neighbour_weights(unit: Tensor, temperature: float = TEMPERATURE) -> Tensor:
