@@ -4,9 +4,10 @@
     COTERIE_DATA=... python benchmarks/image_sets.py cifar10 amcp=A.safetensors ncp=B.safetensors \\
         --sizes 1000 5000 --sets 1000 --device cuda
 
-Each weights file is measured twice: as its network answers, and after its clusters are updated in
-the light of each other (marked by a star, as the paper's AMCP*). K-means and a mixture of Gaussians
-that are told the true k cluster the same vectors of the first file. All methods have the same sets.
+Each weights file is measured three times: as its network answers, after its clusters are updated in
+the light of each other (marked by a star, as the paper's AMCP*), and so with k told. K-means and a
+mixture of Gaussians that are told k cluster the same vectors of the first file, and so does k-means
+with the k of the largest silhouette, which is never 1. All methods have the same sets.
 A method that is measured again replaces its former row in results/image_sets.json. The time of a
 set is that of clustering its vectors; to encode its images takes as long for all methods, and is
 given apart.
@@ -28,6 +29,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
 
 from bench.machine import Stopwatch, describe_machine
@@ -37,6 +39,7 @@ from coterie.encoders.items import EncodedItems
 from coterie.frames.images import fit_axes
 from coterie.functional.principal import on_axes
 from coterie.inference.config import InferenceConfig
+from coterie.inference.constraints import Constraints
 from coterie.inference.endings import EndingName, choose_ending
 from coterie.inference.engine import cluster_points
 from coterie.training.set_scores import DrawnSet, draw_set, score
@@ -44,7 +47,10 @@ from coterie.weights.format import load_card, load_system
 
 UNSEEN = {"mnist": "mnist-odd", "cifar10": "cifar10-odd", "tinyimagenet": "tinyimagenet-last"}
 RESULTS = Path(__file__).parent / "results" / "image_sets.json"
-TOLD = ("k-means told k", "mixture told k")
+TOLD_K = " told k"
+TOLD = (f"k-means{TOLD_K}", f"mixture{TOLD_K}")
+UNTOLD = "k-means, k by silhouette"
+MOST_K, JUDGED_ROWS = 8, 500  # tried, and on which a silhouette is computed
 EVERY, ANY = "all classes", "any number of classes"
 
 
@@ -98,14 +104,21 @@ class Trained:
         axes = torch.from_numpy(fit_axes(vectors, self.system.n_axes))
         return on_axes(torch.from_numpy(vectors), axes).numpy()
 
-    def labels(self, points: NDArray[np.float32], ending: EndingName, device: str) -> NDArray:
-        """The clusters of a set's points."""
+    def labels(
+        self,
+        points: NDArray[np.float32],
+        ending: EndingName,
+        device: str,
+        n_clusters: int | None = None,
+    ) -> NDArray:
+        """The clusters of a set's points, so many of them where that is told."""
         traits = self.system.traits
         config = InferenceConfig(
             ending=choose_ending(ending, traits),
             n_restarts=traits.restarts,
             context_size=self.context_size,
             device=device,
+            constraints=Constraints(at_least=n_clusters or 1, at_most=n_clusters),
         )
         found = cluster_points(self.system, points, config, np.random.RandomState(0))
         return found.clustering.labels
@@ -130,6 +143,16 @@ def told_k(points: NDArray, k: int, name: str) -> NDArray:
         return KMeans(k, n_init=4, random_state=0).fit_predict(points)
     return GaussianMixture(k, covariance_type="diag", random_state=0, reg_covar=1e-4).fit_predict(
         points
+    )
+
+
+def untold(points: NDArray) -> NDArray:
+    """The clusters of k-means, k by the mean silhouette."""
+    found = [KMeans(k, n_init=2, random_state=0).fit_predict(points) for k in range(2, MOST_K + 1)]
+    size = min(JUDGED_ROWS, len(points))
+    return max(
+        found,
+        key=lambda each: silhouette_score(points, each, sample_size=size, random_state=0),
     )
 
 
@@ -165,11 +188,15 @@ def measured(
 def rows_of(
     name: str, weights: Path, families: dict[str, list[DrawnSet]], trained: Trained, device: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A row for the network's own answer, and one for the updated clusters."""
+    """Rows for the network's own answer, and for the updated clusters, also with k told."""
     card = load_card(weights)
-    endings: dict[str, EndingName] = {name: "network", f"{name}*": "em"}
-    for called, ending in endings.items():
-        cluster = partial(_as_trained, trained, ending, device)
+    endings: dict[str, tuple[EndingName, bool]] = {
+        name: ("network", False),
+        f"{name}*": ("em", False),
+        f"{name}*{TOLD_K}": ("em", True),
+    }
+    for called, (ending, told) in endings.items():
+        cluster = partial(_as_trained, trained, ending, device, told)
         yield (
             called,
             {
@@ -185,12 +212,15 @@ def rows_of(
 
 
 def _as_trained(
-    trained: Trained, ending: EndingName, device: str, points: NDArray, drawn: DrawnSet
+    trained: Trained, ending: EndingName, device: str, told: bool, points: NDArray, drawn: DrawnSet
 ) -> NDArray:
-    return trained.labels(points, ending, device)
+    k = len(np.unique(drawn.truth)) if told else None
+    return trained.labels(points, ending, device, k)
 
 
 def _as_told(name: str, points: NDArray, drawn: DrawnSet) -> NDArray:
+    if name == UNTOLD:
+        return untold(points)
     return told_k(points, len(np.unique(drawn.truth)), name)
 
 
@@ -233,7 +263,7 @@ def main() -> None:
         trained = Trained.of(Path(file), pool, arguments.device)
         for called, row in rows_of(name, Path(file), families, trained, arguments.device):
             keep(called, row)
-        for told in TOLD if number == 0 else ():
+        for told in (*TOLD, UNTOLD) if number == 0 else ():
             cluster = partial(_as_told, told)
             found = {family: measured(sets, trained, cluster) for family, sets in families.items()}
             keep(told, {"trained_on": f"the vectors of {name}", "families": found})

@@ -8,13 +8,14 @@ from pages.results import RESULTS, results
 
 NAMES = {
     "amcp": "AMCP",
-    "amcp-small": "AMCP, small, trained on a CPU",
+    "amcp-cpu": "AMCP, trained on a CPU",
     "dac-mlf": "DAC, minimum-loss filtering",
     "dac-af": "DAC, anchored filtering",
     "ncp": "NCP",
     "act_st": "ACT-ST",
 }
 UNLABELLED = "moco"  # at the end of a name: the encoder was trained without labels
+TOLD_K = " told k"  # at the end of a name: the method is given the true number
 METRICS = ("acc", "ari", "nmi", "k_error")
 STUDIES = {
     "em_steps": "EM steps T",
@@ -23,7 +24,7 @@ STUDIES = {
     "classes": "training classes",
     "systems": "method",
 }
-MISSING = "No trained weights have been measured here yet."
+DATA = {"mnist": "MNIST", "cifar10": "CIFAR-10", "tinyimagenet": "Tiny-ImageNet"}
 
 
 def image_sets(data: str) -> str:
@@ -38,8 +39,25 @@ def image_sets(data: str) -> str:
         for name, row in found.items()
         if family in row["families"]
     ]
-    about = [*dict.fromkeys(_how(row) for row in found.values())] or [MISSING]
+    about = dict.fromkeys(_how(row) for row in found.values())
     return "\n\n".join([grid(header, rows), *about]) + "\n"
+
+
+def images_unmeasured() -> str:
+    """The data sets without a trained network of ours, and the paper's figures on them."""
+    found = results("image_sets") if _exists("image_sets") else {}
+    absent = [data for data in DATA if not found.get(data)]
+    if not absent:
+        return "All of them have been measured.\n"
+    rows = [
+        [DATA[data], method, acc, took]
+        for data, method, acc, took in AMCP_TABLE_6.rows
+        if data in absent
+    ]
+    *most, last = (DATA[data] for data in absent)
+    names = " and ".join([", ".join(most), last] if most else [last])
+    said = f"No network of this page has been trained on {names}. The paper's figures:"
+    return "\n\n".join([said, grid(["data", "method", "ACC", "seconds"], rows)]) + "\n"
 
 
 def image_classes_seen(data: str) -> str:
@@ -48,16 +66,19 @@ def image_classes_seen(data: str) -> str:
     rows = [
         [_called(name), row["trained_on"], _steps(row), f"{row['parameters'] / 1e6:.2f} million"]
         for name, row in found.items()
-        if "parameters" in row and not name.endswith("*")
+        if "parameters" in row and "*" not in name
     ]
-    if not rows:
-        return f"{MISSING}\n"
     return grid(["method", "trained on", "steps", "weights"], rows) + "\n"
 
 
-def image_studies(study: str) -> str:
-    """What a study has found, variant by variant."""
-    found = results("image_studies").get(study, {}) if _exists("image_studies") else {}
+def image_studies() -> str:
+    """What the studies have found, variant by variant."""
+    found = results("image_studies") if _exists("image_studies") else {}
+    parts = [_study(study, found[study]) for study in STUDIES if found.get(study)]
+    return "\n\n".join(parts or ["None of them has been run."]) + "\n"
+
+
+def _study(study: str, found: dict[str, Any]) -> str:
     rows = [
         [
             data,
@@ -72,12 +93,10 @@ def image_studies(study: str) -> str:
         for data, variants in found.items()
         for variant, row in variants.items()
     ]
-    if not rows:
-        return f"{MISSING}\n"
     header = ["data", STUDIES[study], "ACC", "ACC*", "k off by", "seconds"]
     header += ["minutes of training", "steps"]
     commands = dict.fromkeys(row["command"] for each in found.values() for row in each.values())
-    return grid(header, rows) + "\n\n" + "; ".join(f"`{each}`" for each in commands) + ".\n"
+    return grid(header, rows) + "\n\n" + "; ".join(f"`{each}`" for each in commands) + "."
 
 
 def _exists(name: str) -> bool:
@@ -90,11 +109,12 @@ def _printed_row(row: tuple[str | None, ...]) -> list[str]:
 
 
 def _called(name: str) -> str:
-    star = "*" if name.endswith("*") else ""
-    plain = name.removesuffix("*")
+    before, told, _ = name.partition(TOLD_K)
+    star = "*" if before.endswith("*") else ""
+    plain = before.removesuffix("*")
     method = plain.removesuffix(f"-{UNLABELLED}")
     more = "" if method == plain else ", encoder trained without labels"
-    return NAMES.get(method, method) + star + more
+    return NAMES.get(method, method) + star + more + told
 
 
 def _cells(found: dict[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from bench.merged import merge
 from coterie.data.pools import ImagePool
 from coterie.systems.registry import build
 from coterie.weights.format import make_card, save_system
-from image_sets import ANY, EVERY, TOLD, Family, drawn_sets
+from image_sets import ANY, EVERY, TOLD, UNTOLD, Family, drawn_sets, untold
 from pages import images as page
 
 SETTINGS = {
@@ -75,10 +75,12 @@ def test_rows_are_measured_stored_and_rendered(pool, weights, tmp_path, monkeypa
     image_sets.main()
     found = json.loads(target.read_text())
     assert "ncp" in found["cifar10"]
-    assert list(found["mnist"]) == ["amcp", "amcp*", *TOLD]
+    assert list(found["mnist"]) == ["amcp", "amcp*", "amcp* told k", *TOLD, UNTOLD]
     row = found["mnist"]["amcp"]["families"][f"N = 60, {EVERY}"]
     assert row["sets"] == 2
     assert set(row["metrics"]) == {"acc", "ari", "nmi", "k_error"}
+    told = found["mnist"]["amcp* told k"]["families"][f"N = 60, {EVERY}"]
+    assert told["metrics"]["k_error"]["mean"] == 0
     assert found["mnist"][TOLD[0]]["families"][f"N = 60, {EVERY}"]["k_exact"] == 1
     monkeypatch.setattr(page, "RESULTS", tmp_path)
     monkeypatch.setattr(page, "results", lambda name: found)
@@ -89,18 +91,50 @@ def test_rows_are_measured_stored_and_rendered(pool, weights, tmp_path, monkeypa
     assert "| AMCP | nothing |" in page.image_classes_seen("mnist")
 
 
+def test_k_means_may_choose_k_by_itself():
+    points = np.random.default_rng(0).normal(size=(90, 3))
+    points[:, 0] += 9 * (np.arange(90) % 3)
+    labels = untold(points)
+    assert len(set(labels)) == 3
+    assert all(len(set(labels[first::3])) == 1 for first in range(3))
+
+
 def test_rows_say_how_the_encoder_was_trained():
     assert page._called("amcp-moco*") == "AMCP*, encoder trained without labels"
     assert page._called("dac-af") == "DAC, anchored filtering"
+    assert page._called("amcp* told k") == "AMCP* told k"
     assert page._called("k-means told k") == "k-means told k"
 
 
-def test_what_is_not_trained_does_not_appear(tmp_path, monkeypatch):
+def test_what_is_not_trained_is_said_once(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "RESULTS", tmp_path)
-    assert page.MISSING in page.image_sets("cifar10")
-    assert "0.9024" in page.image_sets("cifar10")
+    said = page.images_unmeasured()
+    assert "MNIST, CIFAR-10 and Tiny-ImageNet" in said
+    assert "0.9024" in said
     assert "DAC" not in page.image_sets("cifar10")
-    assert page.image_studies("em_steps") == f"{page.MISSING}\n"
+    assert page.image_studies() == "None of them has been run.\n"
+    (tmp_path / "image_sets.json").touch()
+    monkeypatch.setattr(page, "results", lambda name: {"mnist": {"amcp": {}}})
+    assert "trained on CIFAR-10 and Tiny-ImageNet." in page.images_unmeasured()
+
+
+def test_studies_appear_once_they_are_run(tmp_path, monkeypatch):
+    row = {
+        "acc": 0.5,
+        "acc_updated": 0.75,
+        "k_error": 1.0,
+        "seconds": 0.1,
+        "training_seconds": 90,
+        "step": 2000,
+        "command": "python benchmarks/image_studies.py em_steps",
+    }
+    (tmp_path / "image_studies.json").touch()
+    monkeypatch.setattr(page, "RESULTS", tmp_path)
+    monkeypatch.setattr(page, "results", lambda name: {"em_steps": {"mnist": {"3": row}}})
+    said = page.image_studies()
+    assert "| mnist | 3 | 0.500 | 0.750 | 1.00 | 0.100 | 1.5 | 2,000 |" in said
+    assert "EM steps T" in said
+    assert "E-step" not in said
 
 
 def test_strips_group_images_and_mark_wrong_ones(pool, weights, tmp_path):

@@ -52,6 +52,12 @@ def test_a_cluster_is_of_one_class_and_no_two_clusters_are_alike(one_style, join
     assert (batch.labels[~batch.mask] == -1).all()
 
 
+def test_sets_may_all_be_of_one_size():
+    assert drawn(replace(PLAIN, least=1.0)).mask.all()
+    sizes = drawn(PLAIN).mask.sum(1)
+    assert 18 <= int(sizes.min()) < int(sizes.max()) <= 60
+
+
 def test_sets_of_one_style_are_turned_alike(shapes):
     under = [as_set(turned(shapes, torch.full((5,), turn)).float() / 255) for turn in range(8)]
     batch = drawn(replace(PLAIN, one_style=1.0))

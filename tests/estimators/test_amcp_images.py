@@ -31,10 +31,10 @@ SETTINGS = {
 }
 
 
-def save_weights(folder, image):
+def save_weights(folder, image, **changes):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        system = build("amcp", {**SETTINGS, "image": image})
+        system = build("amcp", {**SETTINGS, "image": image, **changes})
     path = folder / f"{image[0]}.safetensors"
     save_system(path, system.eval(), make_card(system))
     return str(path)
@@ -111,6 +111,15 @@ def test_a_model_of_images_is_saved_with_its_axes(grey, images, tmp_path):
     again = coterie.load(model.save(tmp_path / "model.safetensors"))
     assert (again.predict(images) == model.labels_).all()
     assert np.array_equal(again.predict_proba(images), model.predict_proba(images))
+
+
+def test_clusters_that_leak_into_each_other_are_joined(images, tmp_path):
+    """To an encoder that was never trained all images are alike; told three, it has the kinds."""
+    weights = save_weights(tmp_path, (1, 12, 12), most_leakage=0.25)
+    assert coterie.AMCP(weights).fit(images).n_clusters_ == 1
+    model = coterie.AMCP(weights, n_clusters=3).fit(images)
+    assert sorted(np.bincount(model.labels_)) == [40, 40, 40]
+    assert (model.predict(images) == model.labels_).all()
 
 
 def test_weights_of_tables_have_no_vectors_of_images():

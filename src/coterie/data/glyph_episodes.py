@@ -40,6 +40,7 @@ class GlyphEpisodes:
     """Sets of up to n_max drawings of up to k_max made-up classes of a pool, 28 pixels each way.
 
     pool: a name known to `open_pool`; classes: how many of its classes to use, None for all;
+    least: the smallest size of a set relative to n_max;
     concentration: of the Dirichlet distribution of the classes' shares; joined: the share of
     classes of two drawings; warp: how far a class is bent, relative to the image; one_style: the
     share of sets of one style; views: how each image is moved, in the strength of its set.
@@ -54,12 +55,19 @@ class GlyphEpisodes:
     warp: float = 0.125
     one_style: float = 0.5
     views: DigitViews = JITTER
+    least: float = 0.3
 
     def sample(self, n_sets: int, generator: Generator) -> SetBatch:
         """Labelled sets on the generator's device: points (B, N, 1, H, W) in [0, 1]."""
         bank, draws = open_bank(self.pool, (), self.classes, generator.device), Draws(generator)
         _, labels, mask = compose(
-            n_sets, self.n_max, self.k_max, generator, concentration=self.concentration, any_k=True
+            n_sets,
+            self.n_max,
+            self.k_max,
+            generator,
+            concentration=self.concentration,
+            any_k=True,
+            least=self.least,
         )
         styled = draws.chance(self.one_style, n_sets, 1)
         made, n_different = self._made_up(bank, styled, draws)

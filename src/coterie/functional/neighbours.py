@@ -4,9 +4,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+TEMPERATURE = 0.1
+
 
 def neighbour_loss(
-    vectors: Tensor, labels: Tensor, mask: Tensor, temperature: float = 0.1
+    vectors: Tensor, labels: Tensor, mask: Tensor, temperature: float = TEMPERATURE
 ) -> Tensor:
     """How improbable it is that a point's random neighbour is of its cluster, a scalar.
 

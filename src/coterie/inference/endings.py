@@ -29,10 +29,11 @@ from coterie.inference.amortized_em import em_by_network
 from coterie.inference.assignment import apply_labels
 from coterie.inference.consensus import rule_of
 from coterie.inference.constraints import Constraints
-from coterie.inference.context import Rows
+from coterie.inference.context import Rows, evenly_spaced
 from coterie.inference.looks import Looks, memberships, settled
 from coterie.inference.outliers import Spacing
 from coterie.inference.proposal import Proposal
+from coterie.inference.rejoined import rejoined
 from coterie.inference.rules.branching import BranchingRule
 from coterie.inference.rules.direct import DirectRule, present_clusters
 from coterie.inference.rules.directions import DirectionRule
@@ -51,6 +52,7 @@ from coterie.systems.traits import Traits
 
 EndingName = Literal["auto", "network", "judge", "em", "consolidate", "looks"]
 ENDINGS: tuple[EndingName, ...] = get_args(EndingName)
+MOST_REJOINED = 2_000  # points: the neighbours of each among all take the square of it
 PREDICTED = ("maf", "neural_statistician")  # densities that are estimated by a network alone
 
 
@@ -154,20 +156,35 @@ def reestimated(proposal: Proposal, context: Context, constraints: Constraints) 
 def directed(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:
     """Clusters of directions, for vectors of an encoder, whose length says nothing.
 
-    Clusters of fewer points than any had in training are dissolved first: points that the network
-    has left behind, each of which has then become an anchor of its own.
+    Where the encoder tells classes by the neighbours of an image, the clusters are first rejoined
+    by these. Clusters of fewer points than any had in training are dissolved: points that the
+    network has left behind, each of which has then become an anchor of its own.
     """
-    labels, n_clusters = proposal.partition()
-    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters)
+    labels = proposal.partition().labels
+    points = torch.from_numpy(context.points[context.seen]).to(context.rule_device)
     traits = proposal.system.traits
+    if traits.most_leakage:
+        rows = evenly_spaced(len(points), MOST_REJOINED)
+        points, labels = points[torch.from_numpy(rows).to(points.device)], labels[rows]
+        labels = (
+            rejoined(
+                points,
+                torch.from_numpy(labels).to(points.device),
+                traits.most_leakage,
+                at_least=constraints.at_least,
+                at_most=constraints.at_most,
+            )
+            .cpu()
+            .numpy()
+        )
+    sizes = np.bincount(labels[labels >= 0])
     least = max(traits.least_members, traits.least_share * len(labels))
     least = min(least, _half_a_large_one(sizes))
     number = np.where(sizes >= least, (sizes >= least).cumsum() - 1, -1)
     labels = np.where(labels >= 0, number[labels], -1)
-    points = torch.from_numpy(context.points[context.seen])
     rule = DirectionRule.of(
-        points.to(context.rule_device),
-        torch.from_numpy(labels).to(context.rule_device),
+        points,
+        torch.from_numpy(labels).to(points.device),
         int(number.max()) + 1,
     )
     return Ended(rule)

@@ -31,8 +31,9 @@ ITEM_BOUNDS = {
     "looseness": Bounds(0, 10),
     "least_members": COUNT,
     "least_share": SHARE,
+    "most_leakage": SHARE,
 }
-OF_IMAGES = ("embedding", "neighbour_weight", "mix_columns", "looseness")
+OF_IMAGES = ("embedding", "neighbour_weight", "mix_columns", "looseness", "most_leakage")
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class ItemSettings:
     set network cannot learn classes by heart; looseness: up to how many times a cluster of a
     training set is stretched about its mean, 0 for never; set_statistics: whether a set is encoded
     by its own batch statistics in training, or all sets of a step by theirs; least_members,
-    least_share: the fewest points of a cluster in training, and the smallest share of its set.
+    least_share: the fewest points of a cluster in training, and the smallest share of its set;
+    most_leakage: by how much clusters may leak into each other at the end (`Traits`).
     """
 
     columns: int = 2
@@ -61,6 +63,7 @@ class ItemSettings:
     set_statistics: bool = True
     least_members: int = 1
     least_share: float = 0.0
+    most_leakage: float = 0.0
 
     def take_lists(self) -> None:
         """Tuples of the lists that JSON cards hold."""

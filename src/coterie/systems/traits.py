@@ -17,7 +17,9 @@ class Traits:
     frame: how a table becomes the network's input, "plain" for columns as they are, "standard" for
     standardised columns on their principal axes, fitted to every set anew; least_members: the
     fewest points of a cluster in training, by which smaller ones are known to be no clusters;
-    least_share: the smallest share of a set that a cluster had there;
+    least_share: the smallest share of a set that a cluster had there; most_leakage: by how much two
+    clusters of an encoder's vectors may leak into each other (`functional/leakage.py`), 0 where the
+    encoder has not learnt from neighbours;
     restarts: how often a system that draws at random is best run, by default; looks_again: whether
     its clusters are best shown to it again, two by two and alone.
     """
@@ -29,6 +31,7 @@ class Traits:
     frame: FrameKind = "plain"
     least_members: int = 1
     least_share: float = 0.0
+    most_leakage: float = 0.0
     restarts: int = 1
     looks_again: bool = False
 

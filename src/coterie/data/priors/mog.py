@@ -34,10 +34,11 @@ def compose(
     *,
     concentration: int = 1,
     any_k: bool = False,
+    least: float = 0.3,
 ) -> Composition:
     """Sizes, numbers of clusters, weights and labels of eq. 13.
 
-    n ~ Unif(0.3 n_max, n_max), k - 1 ~ Binomial(k_max - 1, 1/2), pi ~ Dir(alpha), y_i ~ Cat(pi).
+    n ~ Unif(least n_max, n_max), k - 1 ~ Binomial(k_max - 1, 1/2), pi ~ Dir(alpha), y_i ~ Cat(pi).
     The paper leaves the concentration alpha open; 1 reproduces its oracle log-likelihoods.
     Every set has its own n inside a tensor of n_max points, so that shapes are static and the
     network is trained with masks. In the paper all sets of a batch share one n. any_k: every k
@@ -45,7 +46,7 @@ def compose(
     """
     device = generator.device
     sizes = torch.randint(
-        math.ceil(0.3 * n_max), n_max + 1, (n_sets, 1), generator=generator, device=device
+        math.ceil(least * n_max), n_max + 1, (n_sets, 1), generator=generator, device=device
     )
     mask = torch.arange(n_max, device=device) < sizes  # (B, N)
     coins = torch.rand(n_sets, k_max - 1, generator=generator, device=device) < 0.5

@@ -58,4 +58,5 @@ class ACTSTConfig(ItemSettings):
             self.k_max,
             least_members=self.least_members,
             least_share=self.least_share,
+            most_leakage=self.most_leakage,
         )

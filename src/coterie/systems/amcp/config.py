@@ -116,4 +116,5 @@ class AMCPConfig(ItemSettings):
             self.k_max,
             least_members=self.least_members,
             least_share=self.least_share,
+            most_leakage=self.most_leakage,
         )

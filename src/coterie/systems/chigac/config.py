@@ -90,6 +90,7 @@ class CHiGacConfig(ItemSettings):
             k_max=self.k_max,
             least_members=self.least_members,
             least_share=self.least_share,
+            most_leakage=self.most_leakage,
             # Measured: activities and documents alone look like several clusters.
             looks_again=not self.image and self.columns == 2,
         )

@@ -112,5 +112,6 @@ class DACConfig(ItemSettings):
             self.k_max,
             least_members=self.least_members,
             least_share=self.least_share,
+            most_leakage=self.most_leakage,
             restarts=self.restarts,
         )

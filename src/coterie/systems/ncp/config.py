@@ -49,4 +49,5 @@ class NCPConfig(ItemSettings):
             k_max=self.k_max,
             least_members=self.least_members,
             least_share=self.least_share,
+            most_leakage=self.most_leakage,
         )
