@@ -23,6 +23,7 @@ def frames_to(target: Path, suffix: str, *, keep_formulas: bool = False) -> Iter
 
     It raises a SourceError where the format cannot hold a column, before any of the frame is there.
     """
+    writing: AbstractContextManager[Write]
     if suffix in TEXT_SEPARATORS:
         writing = _text(target, TEXT_SEPARATORS[suffix], keep_formulas=keep_formulas)
     else:
