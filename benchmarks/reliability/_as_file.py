@@ -17,7 +17,11 @@ from typer.testing import CliRunner
 from coterie.cli.app import app
 from coterie.data.tables.files import opened
 
-WEIGHTS = ("amcp-mog2d", "amcp-universal-small", "dac-mog2d", "amcp-warped2d")
+WEIGHTS = (
+    *("amcp-mog2d", "amcp-universal", "amcp-universal-small", "amcp-universal-tables"),
+    *("amcp-mog2d-wide", "amcp-warped2d", "dac-mog2d", "dac-warped2d", "act_st-mog2d"),
+    *("ncp-mog2d", "chigac-mog2d"),
+)
 SERVED, REFUSED = "labels", "refused"
 SUFFIXES = (".csv", ".tsv", ".parquet", ".feather", ".jsonl", ".npy", ".csv.gz")
 

@@ -16,13 +16,13 @@ OTHERS = {
     "dac": ("dac-mog2d", "dac-warped2d", "dac, anchored", "dac with flows"),
     "act_st": ("act_st-mog2d",),
     "ncp": ("ncp-mog2d",),
-    "chigac": ("chigac",),
+    "chigac": ("chigac", "chigac-mog2d"),
 }
 OF_IMAGES = {
     "amcp": ("amcp of images",),
-    "dac": ("dac of images", "dac with statisticians", "dac-omniglot"),
+    "dac": ("dac of images", "dac with statisticians", "dac-omniglot", "dac-emnist"),
     "ncp": ("ncp of images",),
-    "chigac": ("chigac of images",),
+    "chigac": ("chigac of images", "chigac-mnist"),
     "mice": ("mice", "mice-mnist"),
 }
 # For each setting the values that are in order, and those that are not.

@@ -8,14 +8,14 @@ from urllib.parse import quote
 
 import numpy as np
 
+from coterie.playground.methods import methods
+
 Choice = TypeVar("Choice")
 Manner = Literal["whole", "trickle", "leave", "leave early"]
 
 PAGES = ("/", "/static/style.css", "/static/js/main.js", "/openapi.json")
 LISTS = ("/api/limits", "/api/methods", "/api/presets", "/api/presets/moons?n=60&seed=3")
-METHODS = (
-    *("amcp-mog2d", "amcp-universal-small", "dac-mog2d", "act_st-mog2d", "ncp-mog2d", "hdbscan"),
-)
+METHODS = tuple(methods())  # every shipped model for tables, and the peers
 ODD_QUERIES = (
     "k=0", "k=-1", "k=9999", "k=5-2", "k=%00", "noise=perhaps", "steps=2", "scale=huge",
     "method=nothing", "method=" + "x" * 300, "truth=nothing", "columns=nothing", "k=2&k=3",

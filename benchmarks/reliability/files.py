@@ -7,16 +7,16 @@ half written, and the process does not die.
 """
 
 import gzip
-import os
 import tempfile
+import warnings
 from collections import Counter
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from numpy.random import Generator, default_rng
 
-import coterie
+from coterie.estimators.registry import clusterer
 from reliability._as_file import REFUSED, SERVED, WEIGHTS, run_command
 from reliability._mutations import DAMAGES, FORMATS, frame, leave
 from reliability._supervised import endings
@@ -27,12 +27,14 @@ OTHER_NAME, TWICE, PREDICTED, REPORTED = 0.1, 0.2, 0.25, 0.1  # shares of the at
 def campaign(attempts: int, seed: int = 0) -> dict[str, Any]:
     """Damage so many files; the row counts what came of them."""
     outcomes, kinds, failures, slowest = Counter[str](), Counter[str](), [], 0.0
-    for number, ending in enumerate(endings(attempt, attempts, seed)):
-        kinds[ending.kind] += 1
-        slowest = max(slowest, ending.seconds)
-        outcomes[ending.outcome] += 1
-        if ending.outcome not in (SERVED, REFUSED):
-            failures.append(f"{number} {ending.kind}: {ending.outcome}")
+    with tempfile.TemporaryDirectory() as models:
+        write_models(Path(models))
+        for number, ending in enumerate(endings(partial(attempt, Path(models)), attempts, seed)):
+            kinds[ending.kind] += 1
+            slowest = max(slowest, ending.seconds)
+            outcomes[ending.outcome] += 1
+            if ending.outcome not in (SERVED, REFUSED):
+                failures.append(f"{number} {ending.kind}: {ending.outcome}")
     return {
         "campaign": "files",
         "attempts": attempts,
@@ -45,8 +47,8 @@ def campaign(attempts: int, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def attempt(seed: int, number: int) -> tuple[str, str]:
-    """How one file was damaged, and what came of it."""
+def attempt(models: Path, seed: int, number: int) -> tuple[str, str]:
+    """How one file was damaged, and what came of it; models: the folder of fitted ones."""
     random = default_rng((seed, number))
     suffix = list(FORMATS)[int(random.integers(len(FORMATS)))]
     content = FORMATS[suffix](frame(random))
@@ -66,7 +68,7 @@ def attempt(seed: int, number: int) -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table{suffix}"
         path.write_bytes(content)
-        command = _command(path, random)
+        command = _command(path, models, random)
         outcome = run_command(path, *command)
     is_good = damages == [leave] and path.name.endswith(kind.partition(",")[0])
     if is_good and outcome == REFUSED and command[0] == "cluster":  # arrays lack the model's names
@@ -74,24 +76,20 @@ def attempt(seed: int, number: int) -> tuple[str, str]:
     return kind, outcome
 
 
-def _command(path: Path, random: Generator) -> tuple[str, ...]:
+def _command(path: Path, models: Path, random: Generator) -> tuple[str, ...]:
     """`cluster` with some weights, or `predict` by a model of the same columns."""
-    if random.random() < PREDICTED:
-        return "predict", str(path), "--model", _model()
     weights = WEIGHTS[int(random.integers(len(WEIGHTS)))]
+    if random.random() < PREDICTED:
+        return "predict", str(path), "--model", str(models / f"{weights}.coterie")
     report = ("--report", str(path.with_name("report.html")))
     more = report if random.random() < REPORTED else ()
     return "cluster", str(path), "--weights", weights, *more
 
 
-@cache
-def _model() -> str:
-    """A file of a model of the first two columns, made once in each process."""
-    folder = tempfile.TemporaryDirectory(prefix="coterie-reliability-")
-    _KEPT.append(folder)
+def write_models(folder: Path) -> None:
+    """Files of models of the first two columns, with all weights."""
     table = frame(default_rng(1)).select("x", "y, z")
-    path = Path(folder.name) / f"{os.getpid()}.coterie"
-    return str(coterie.AMCP("amcp-universal-small").fit(table).save(path))
-
-
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about data unlike the training sets
+        for weights in WEIGHTS:
+            clusterer(weights).fit(table).save(folder / f"{weights}.coterie")

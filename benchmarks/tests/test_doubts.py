@@ -14,6 +14,7 @@ from doubts import STRANGE, CountBelief, ask, belief, is_strange
         ("lattices", True),
         ("columns that are mostly constant", True),
         ("one Gaussian in 3 columns", False),
+        ("fractals in 2 and 3 columns", True),
     ],
 )
 def test_a_kind_is_called_strange_or_not(kind, strange):

@@ -66,6 +66,7 @@ def test_dark_strokes_on_white_paper_stay_as_dark():
         (np.full((2, 8, 8), 300), "X has 300 to 300"),
         (np.stack([np.zeros((8, 8)), np.full((8, 8), np.nan)]), "NaN or infinity: image 1"),
         (np.array([["a", "b"]]), "X must be an array of images"),
+        (np.full((2, 8, 8), 1j), "X must be an array of images: its numbers are complex"),
         (np.array([[10**400, 1]]), "X must be an array of images: int too large"),
     ],
 )

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -124,3 +126,34 @@ def test_a_group_is_looked_at_once(network, points, blobs, monkeypatch):
     assert asked == [2, 1]
     assert again[0] is first[1]
     assert again[2] is first[0]
+
+
+class Endless:
+    """A network that finds one point after another, and no end."""
+
+    def __init__(self, network, ends):
+        self.network, self.ends = network, ends
+
+    def __getattr__(self, name):
+        return getattr(self.network, name)
+
+    def accelerated(self):
+        return self
+
+    def finished(self, state):
+        return torch.full((len(state.remaining),), self.ends and bool(state.commits))
+
+    def step(self, state, generator=None):
+        commit = self.network.step(state, generator)
+        first = state.remaining & (state.remaining.cumsum(1) == 1)
+        return replace(commit, joined=first)
+
+
+def test_a_group_in_which_the_network_finds_no_end_stays_as_it_is(network, points, blobs):
+    halves = in_halves(points, blobs.labels, 0)
+    looks = Looks(Endless(network, ends=False), points)
+    assert looks.at([np.flatnonzero(halves == 0)]) == [None]
+    assert same_partition(halves, settled(looks, halves))
+    assert np.array_equal(memberships(looks, halves), np.eye(4)[halves])
+    (shown,) = Looks(Endless(network, ends=True), points).at([np.arange(9)])
+    assert shown is not None

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from coterie.mixtures import axis_cuts
 from coterie.mixtures.axis_cuts import best_cuts, with_cuts
 from coterie.mixtures.shared_fit import cloud_of, fit_from, members
 
@@ -45,6 +46,16 @@ def test_few_or_equal_points_are_left_alone():
     points[0] = 1
     for cut in best_cuts(*one_fit(points)):
         assert np.isfinite(cut.gain)
+
+
+def test_round_off_is_no_spread():
+    """A column of one value, for whose round-off the deviation is zero or hardly more."""
+    for value in (2.0**-52, 1e-14):
+        centred = np.c_[np.full(64, value), np.resize([1.5, -1.5], 64)]
+        for one_variance in (False, True):
+            assert np.isfinite(
+                axis_cuts._cut_across(centred, np.eye(2), one_variance=one_variance).gain
+            )
 
 
 def test_responsibilities_still_sum_to_one():

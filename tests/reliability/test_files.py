@@ -3,7 +3,7 @@
 import pytest
 
 from reliability._as_file import run_command
-from reliability.files import attempt, campaign
+from reliability.files import attempt, campaign, write_models
 
 
 def test_damaged_files_are_read_or_refused_in_one_line():
@@ -15,8 +15,9 @@ def test_damaged_files_are_read_or_refused_in_one_line():
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_seed_gives_the_same_attempt(number):
-    assert attempt(5, number) == attempt(5, number)
+def test_a_seed_gives_the_same_attempt(number, tmp_path):
+    write_models(tmp_path)
+    assert attempt(tmp_path, 5, number) == attempt(tmp_path, 5, number)
 
 
 def test_a_file_left_behind_is_seen(tmp_path, monkeypatch):

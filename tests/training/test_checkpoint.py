@@ -159,6 +159,20 @@ WEIGHT = "network.membership_head.weight"
             "exp_avg_sq is not made of finite numbers",
         ),
         (lambda t: t[f"system.{WEIGHT}"].fill_(torch.inf), "is not made of finite numbers"),
+        (
+            lambda t: t.update({f"system.{WEIGHT}": t[f"system.{WEIGHT}"].to(torch.complex64)}),
+            "is not made of finite numbers",
+        ),
+        (lambda t: t[f"optimizer.{WEIGHT}.exp_avg_sq"].fill_(-1), "exp_avg_sq is negative"),
+        (lambda t: t[f"optimizer.{WEIGHT}.step"].fill_(-1), "step is negative"),
+        (
+            lambda t: t.update({f"optimizer.{WEIGHT}.step": torch.ones(2)}),
+            r"step has shape \(2,\), not that of a number",
+        ),
+        (
+            lambda t: t.update({f"optimizer.{WEIGHT}.exp_avg": torch.tensor(1.0)}),
+            r"exp_avg has shape \(\), its parameter",
+        ),
     ],
 )
 def test_parts_that_are_missing_or_do_not_fit(path, change, reason):
@@ -181,6 +195,13 @@ def test_a_state_without_its_moments(path):
     del header["moments"]  # as before they were counted
     save_tensors(path, tensors, header)
     refused(path, "the moments of the optimizer are missing")
+
+
+def test_a_state_with_some_moments_of_a_weight_and_their_number(path):
+    edited(path, lambda tensors: tensors.pop(f"optimizer.{WEIGHT}.exp_avg"))
+    tensors, header = load_tensors(path)
+    save_tensors(path, tensors, {**header, "moments": header["moments"] - 1})
+    refused(path, rf"of the moments of {WEIGHT} only exp_avg_sq, step are there")
 
 
 def test_a_state_that_was_written_without_moments_is_taken(path):

@@ -61,6 +61,8 @@ def scaled(pixels: NDArray[np.float32], height: int, width: int) -> NDArray[np.f
 def _numbers(X: Any) -> NDArray:
     try:
         array = np.asarray(X)
+        if array.dtype.kind == "c":  # which would lose their imaginary part
+            raise ValueError("its numbers are complex")
         if array.dtype.kind not in "biuf":
             array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:

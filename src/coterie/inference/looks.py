@@ -26,6 +26,7 @@ NEIGHBOURS = 3  # a cluster is shown with each of so many others, the nearest
 # were two clusters had less than .961.
 SURE_OF_TWO = 0.96
 ROUNDS = 4  # of looks at pairs, before and after the one at each cluster alone
+STEPS = 12  # a network that has not finished two clusters by then does not know such sets
 
 
 class Looks:
@@ -36,22 +37,29 @@ class Looks:
 
     def __init__(self, system: Sequential, points: Tensor) -> None:
         self.system, self.points = system, points
-        self._said: dict[bytes, NDArray[np.float64]] = {}
+        self._said: dict[bytes, NDArray[np.float64] | None] = {}
 
-    def at(self, rows: Sequence[NDArray[np.intp]]) -> list[NDArray[np.float64]]:
-        """Log-probabilities (M_g, S_g) of the clusters in groups of points, side by side."""
+    def at(self, rows: Sequence[NDArray[np.intp]]) -> list[NDArray[np.float64] | None]:
+        """Log-probabilities (M_g, S_g) of the clusters in groups of points, side by side.
+
+        None of a group in which the network finds no end of clusters.
+        """
         unknown = {each.tobytes(): each for each in rows if each.tobytes() not in self._said}
         if unknown:
             self._said.update(zip(unknown, self._look([*unknown.values()]), strict=True))
         return [self._said[each.tobytes()] for each in rows]
 
     @torch.inference_mode()
-    def _look(self, rows: Sequence[NDArray[np.intp]]) -> list[NDArray[np.float64]]:
+    def _look(self, rows: Sequence[NDArray[np.intp]]) -> list[NDArray[np.float64] | None]:
         batch = SetBatch.padded([self.points[torch.from_numpy(each)] for each in rows])
-        commits = find_clusters(self.system, batch).commits
-        logits = torch.stack([_claims(commit) for commit in commits], -1)
+        state = find_clusters(self.system, batch, most_steps=STEPS)
+        ended = self.system.finished(state).tolist()
+        logits = torch.stack([_claims(commit) for commit in state.commits], -1)
         found = stick_breaking(logits).double().cpu().numpy()
-        return [each[: len(members)] for each, members in zip(found, rows, strict=True)]
+        return [
+            each[: len(members)] if whole else None
+            for each, members, whole in zip(found, rows, ended, strict=True)
+        ]
 
 
 def settled(looks: Looks, labels: Labels) -> Labels:
@@ -79,7 +87,7 @@ def memberships(looks: Looks, labels: Labels) -> NDArray[np.float64]:
     pairs = neighbours(looks.points, labels)
     rows = [np.flatnonzero(np.isin(labels, pair)) for pair in pairs]
     for pair, members, found in zip(pairs, rows, looks.at(rows), strict=True):
-        if not same_partition(labels[members], found.argmax(1)):
+        if found is None or not same_partition(labels[members], found.argmax(1)):
             continue
         ordered = np.sort(found, axis=1)
         shares[members, sum(pair) - labels[members]] = np.exp(ordered[:, -2] - ordered[:, -1])
@@ -136,6 +144,8 @@ def shown_again(looks: Looks, labels: Labels, groups: Sequence[Group]) -> Labels
     rows = [np.flatnonzero(np.isin(labels, group)) for group in groups]
     changed, taken = labels.copy(), set[int]()
     for group, members, shown in zip(groups, rows, looks.at(rows), strict=True):
+        if shown is None:
+            continue
         found = shown.argmax(1)
         if taken.isdisjoint(group) and not same_partition(labels[members], found):
             changed[members] = changed.max() + 1 + found

@@ -16,10 +16,12 @@ def find_clusters(
     *,
     generator: Generator | None = None,
     accelerate: bool = True,
+    most_steps: int | None = None,
 ) -> State:
     """Run a system until every set is finished or its step limit is reached.
 
-    accelerate: whether the system's accelerated steps may be used, where it has any.
+    accelerate: whether the system's accelerated steps may be used, where it has any; most_steps:
+    a limit below the system's own.
 
     The final state holds the commits, which are the trace, and the points that are left over. A set
     that is finished stays so, whatever its companions in the batch still need.
@@ -27,7 +29,8 @@ def find_clusters(
     accelerated: Any = getattr(system, "accelerated", None)
     steps: Sequential = system if accelerated is None or not accelerate else accelerated()
     state = steps.start(batch)
-    for _ in range(system.step_limit(batch)):
+    limit = system.step_limit(batch)
+    for _ in range(limit if most_steps is None else min(limit, most_steps)):
         finished = steps.finished(state)
         if bool(finished.all()):
             break

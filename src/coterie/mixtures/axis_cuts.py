@@ -142,7 +142,9 @@ def _cut_across(centred: Array, base: Array, *, one_variance: bool) -> _Side:
     """
     n_points = len(centred)
     along = centred @ _directions(centred, base)  # (n, M)
-    along /= np.maximum(along.std(0), np.finfo(np.float64).tiny)
+    spread = along.std(0)
+    flat = spread <= FLAT * np.abs(along).max(0)  # but for round-off, which must not be magnified
+    along = np.where(flat, 0.0, along) / np.where(flat, 1.0, spread)
     order = along.argsort(0, kind="stable")
     values = np.take_along_axis(along, order, 0)
     sums, squares = values.cumsum(0)[:-1], np.square(values).cumsum(0)[:-1]

@@ -11,12 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Generator
 
+from coterie.ood.copies import likeness
 from coterie.ood.texture import Texture, texture_of
 
 SETS = 2_000
 MOST_NUMBERS = 4e7  # of all sets together: of large sets, such as images, fewer are drawn
 TAIL_SHARE = 1e-3  # of the training sets, beyond each end of the span
 ROOM = 2.5  # factor beyond the span before there is a warning
+ALIKE = 0.85  # likeness of parts and whole, that of samples of one set
 
 UNLIKE = "the data look unlike the training sets"
 COMPARE = "clusters and confidence may be wrong, compare them with another method"
@@ -82,6 +84,11 @@ def texture_warnings(points: NDArray, limits: Texture | None) -> tuple[str, ...]
         strange.append(
             "there are far outliers in every direction (the kurtosis is"
             f" {texture.tails:.2g}, in training seldom more than {limits.tails:.2g})"
+        )
+    if not strange and (likeness(points) or 0.0) > ALIKE:
+        strange.append(
+            "their parts are copies of the whole, as in a fractal or an even spread, so that there"
+            " is no one number of clusters"
         )
     return (f"{UNLIKE}: {', and '.join(strange)}; {COMPARE}",) if strange else ()
 

@@ -13,6 +13,8 @@ from torch.optim import Optimizer
 from coterie.weights.format import FORMAT_VERSION, WeightsError, load_tensors, save_tensors
 
 SYSTEM, OPTIMIZER = "system.", "optimizer."
+COUNTER, SQUARES = "step", "_sq"  # the moments that are a number, and those that are never negative
+OF_ADAM = {COUNTER, "exp_avg", "exp_avg_sq"}  # which has all of them or none
 
 
 def save_checkpoint(
@@ -90,17 +92,21 @@ def _moments(
     for name, value in tensors.items():
         if not name.startswith((SYSTEM, OPTIMIZER)):
             raise ValueError(f"{name} is neither a weight nor a moment")
-        if value.is_floating_point() and not bool(value.isfinite().all()):
+        if value.is_complex() or not bool(value.isfinite().all()):
             raise ValueError(f"{name} is not made of finite numbers")
         if name.startswith(OPTIMIZER):
             parameter, _, key = name.removeprefix(OPTIMIZER).rpartition(".")
             if parameter not in parameters:
                 raise ValueError(f"{name} is a moment of no parameter")
-            if value.dim() and value.shape != parameters[parameter].shape:
+            if key == COUNTER and value.dim():
+                raise ValueError(f"{name} has shape {tuple(value.shape)}, not that of a number")
+            if key != COUNTER and value.shape != parameters[parameter].shape:
                 raise ValueError(
                     f"{name} has shape {tuple(value.shape)}, its parameter"
                     f" {tuple(parameters[parameter].shape)}"
                 )
+            if (key == COUNTER or key.endswith(SQUARES)) and bool((value < 0).any()):
+                raise ValueError(f"{name} is negative")
             moments.setdefault(parameter, {})[key] = value
     return moments
 
@@ -112,6 +118,9 @@ def _check_count(written: Any, moments: Mapping[str, Mapping[str, Tensor]], step
         raise ValueError("the moments of the optimizer are missing")
     if written is not None and written != found:
         raise ValueError(f"{written} moments of the optimizer were written, {found} are there")
+    for parameter, known in moments.items():
+        if not OF_ADAM.isdisjoint(known) and not known.keys() >= OF_ADAM:
+            raise ValueError(f"of the moments of {parameter} only {', '.join(known)} are there")
 
 
 def _placed(value: Tensor, parameter: Tensor) -> Tensor:

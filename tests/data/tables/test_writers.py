@@ -121,6 +121,44 @@ def test_excel_has_an_end(csv, tmp_path, monkeypatch):
     assert not target.exists()
 
 
+@pytest.mark.parametrize(
+    ("cells", "refused_by"),
+    [
+        ([[1, 2], [3]], (".csv", ".tsv")),
+        ([{"a": 1}, {"a": 2}], (".csv",)),
+        ([b"a", b"b"], (".csv", ".json", ".jsonl")),
+        ([[b"a"], [b"b"]], (".csv", ".jsonl")),
+        ([{"a": [b"a"]}, {"a": []}], (".jsonl",)),
+        (pl.Series([1, 2], dtype=pl.Int128), (".parquet", ".feather")),
+        (pl.Series([1, 2], dtype=pl.Duration), (".csv",)),
+    ],
+)
+def test_a_format_without_a_place_for_a_column_is_refused(tmp_path, cells, refused_by):
+    frame = pl.DataFrame({"x": [1, 2], "odd": cells})
+    for suffix in (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".xlsx"):
+        path = tmp_path / f"out{suffix}"
+        if suffix not in refused_by:
+            continue
+        with writers.frames_to(path, suffix) as write:
+            with pytest.raises(SourceError, match=f"column 'odd' is of type .* {suffix} files"):
+                write(frame)
+            write(frame.select("x"))
+    with writers.frames_to(tmp_path / "out.xlsx", ".xlsx") as write:
+        write(frame)
+
+
+def test_lists_go_from_parquet_to_parquet_and_not_to_csv(tmp_path):
+    given = tmp_path / "in.parquet"
+    pl.DataFrame({"x": [1.0, 2, 3], "y": [1, 2, 4], "odd": [[1], [2], []]}).write_parquet(given)
+    with opened(given) as source:
+        label(source, tmp_path / "out.parquet")
+        with pytest.raises(SourceError, match=r"List\(Int64\), which .csv files cannot hold"):
+            label(source, tmp_path / "out.csv")
+        label(source, tmp_path / "alone.csv", labels_only=True)
+    assert pl.read_parquet(tmp_path / "out.parquet")["odd"].to_list() == [[1], [2], []]
+    assert not (tmp_path / "out.csv").exists()
+
+
 def test_a_failure_leaves_nothing_behind(csv, tmp_path):
     source = csv(TEXT)
     before = set(tmp_path.iterdir())

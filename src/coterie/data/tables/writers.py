@@ -17,13 +17,50 @@ Write = Callable[["pl.DataFrame"], None]
 EXCEL_ROWS, EXCEL_COLUMNS = 1_048_576, 16_384  # the limits of the format
 
 
-def frames_to(
-    target: Path, suffix: str, *, keep_formulas: bool = False
-) -> AbstractContextManager[Write]:
-    """A function that writes frames of the same columns to the target, in the format of suffix."""
+@contextmanager
+def frames_to(target: Path, suffix: str, *, keep_formulas: bool = False) -> Iterator[Write]:
+    """A function that writes frames of the same columns to the target, in the format of suffix.
+
+    It raises a SourceError where the format cannot hold a column, before any of the frame is there.
+    """
+    writing: AbstractContextManager[Write]
     if suffix in TEXT_SEPARATORS:
-        return _text(target, TEXT_SEPARATORS[suffix], keep_formulas=keep_formulas)
-    return FORMATS[suffix](target)
+        writing = _text(target, TEXT_SEPARATORS[suffix], keep_formulas=keep_formulas)
+    else:
+        writing = FORMATS[suffix](target)
+    with writing as write:
+
+        def checked(frame: "pl.DataFrame") -> None:
+            _require_room(frame, suffix)
+            write(frame)
+
+        yield checked
+
+
+def _require_room(frame: "pl.DataFrame", suffix: str) -> None:
+    """Raise if a column is of a type that a format has no place for."""
+    known = polars()
+    for name, kind in frame.schema.items():
+        inner = [*_kinds_in(kind)]
+        if suffix in TEXT_SEPARATORS:
+            fits = not kind.is_nested() and kind not in (known.Binary, known.Duration)
+        elif suffix in (".json", ".jsonl", ".ndjson"):
+            fits = known.Binary not in inner
+        else:
+            fits = suffix == ".xlsx" or known.Int128 not in inner
+        if not fits:
+            raise SourceError(
+                f"column {name!r} is of type {kind}, which {suffix} files cannot hold; write"
+                " another format, or the labels alone"
+            )
+
+
+def _kinds_in(kind: "pl.DataType") -> Iterator["pl.DataType"]:
+    """A type and those of what it is made of."""
+    yield kind
+    fields = [each.dtype for each in getattr(kind, "fields", ())]
+    for each in (*fields, *([kind.inner] if hasattr(kind, "inner") else ())):
+        yield from _kinds_in(each)
 
 
 @contextmanager
