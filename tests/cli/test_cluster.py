@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import polars as pl
@@ -263,8 +264,8 @@ def test_without_the_cli_extra_main_names_it(monkeypatch, capsys, module):
     for name in [name for name in sys.modules if name.startswith("coterie.cli.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
-    for attribute in [name for name in vars(cli) if not name.startswith("_")]:
-        if attribute not in ("main", "sys"):
+    for attribute in [name for name, value in vars(cli).items() if isinstance(value, ModuleType)]:
+        if vars(cli)[attribute].__name__.startswith("coterie.cli."):
             monkeypatch.delattr(cli, attribute)
     with pytest.raises(SystemExit) as info:
         cli.main()

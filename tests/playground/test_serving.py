@@ -11,6 +11,7 @@ import pytest
 from coterie.playground.settings import Settings
 
 HALF = b"GET /api/limits HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+CHUNKED = b"GET / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 POST = b"POST /api/cluster HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
@@ -82,10 +83,16 @@ def test_who_sends_too_long_an_address_gets_the_answer(impatient):
             assert answer.startswith(b"HTTP/1.1 400 ")
 
 
-def test_who_is_refused_and_stays_is_given_up(impatient):
-    with reach(impatient) as connection:
-        connection.sendall(b"no request\r\n\r\n")
-        assert is_cut(connection)
+@pytest.mark.parametrize("before", [b"", CHUNKED])
+def test_who_is_refused_and_stays_is_given_up(impatient, log, before):
+    """Also in the body of a request that would be answered without it."""
+    with log.at_level(logging.ERROR):
+        for _ in range(3):
+            with reach(impatient) as connection:
+                connection.sendall(before + b"no request\r\n\r\n")
+                assert is_cut(connection)
+        assert httpx.get(f"{impatient}/api/limits", timeout=60).status_code == 200
+    assert log.records == []
 
 
 def test_a_request_that_takes_its_time_is_answered(impatient):

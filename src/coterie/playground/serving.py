@@ -38,6 +38,12 @@ class Impatient(H11Protocol):
         A connection that is closed while the client still sends is reset, and the answer is lost.
         """
         self._refused = True
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True  # an earlier request, whose answer nobody waits for
+            self.cycle.message_event.set()
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # its answer has begun
+            self.transport.close()
+            return
         parts: list[Any] = [
             h11.Response(
                 status_code=HTTPStatus.BAD_REQUEST,
@@ -58,7 +64,7 @@ class Impatient(H11Protocol):
 
     def _watch(self) -> None:
         """Start the clock, or stop it while a request is answered."""
-        if self.cycle is not None and not self.cycle.response_complete:
+        if self._is_answering():
             self._unwatch()
         elif self._deadline is None and not self.transport.is_closing():
             self._deadline = self.loop.call_later(self.header_seconds, self._give_up)
@@ -70,8 +76,11 @@ class Impatient(H11Protocol):
 
     def _give_up(self) -> None:
         self._deadline = None
-        if self.cycle is None or self.cycle.response_complete:
+        if not self._is_answering():
             self.transport.close()
+
+    def _is_answering(self) -> bool:
+        return not self._refused and self.cycle is not None and not self.cycle.response_complete
 
 
 def make_config(
