@@ -192,7 +192,8 @@ def _broken_answer(model: AmortizedClusterer, method: str, further: Any) -> str:
     if method == "fit":
         return ""
     count = answer.shape[1] if method == "sample_partitions" else len(answer)
-    return "" if count == _count(further) else f"{method} answers for {count} rows"
+    wanted = len(model.labels_) if further is None else _count(further)  # None: the fitted rows
+    return "" if count == wanted else f"{method} answers for {count} rows"
 
 
 def _broken(model: AmortizedClusterer, n: int, weighted: bool) -> str:
