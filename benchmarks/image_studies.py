@@ -3,7 +3,9 @@
     COTERIE_DATA=... python benchmarks/image_studies.py em_steps --data mnist --steps 2000
     COTERIE_DATA=... python benchmarks/image_studies.py classes --data mnist --only 1 3 5
     COTERIE_DATA=... python benchmarks/image_studies.py systems --data cifar10 --minutes 8
+    COTERIE_DATA=... python benchmarks/image_studies.py systems --encoder runs/encoder.safetensors
 
+With --encoder all variants share that one, which stays as it is; without, each trains its own.
 Each variant is trained in a folder of its own under --out; a variant that was stopped goes on, one
 that is finished is only measured. Its scores on seen and unseen classes along the way stay in
 OUT/STUDY/DATA/VARIANT/scores.jsonl: the curves of Fig. 1. The update of earlier clusters needs no
@@ -28,7 +30,12 @@ from bench.merged import merge
 from bench.pieces import LOG, SCORES, add_options, changed, say, train_in_pieces
 from coterie.data.pools import open_pool
 from coterie.functional.mixing import E_STEPS
-from coterie.training.image_set_recipes import DATA, SET_NETWORKS, image_set_recipe
+from coterie.training.image_set_recipes import (
+    DATA,
+    SET_NETWORKS,
+    image_set_recipe,
+    with_encoder,
+)
 from coterie.training.recipe import Recipe
 from coterie.training.set_scores import SetScores, cluster_images_of, draw_set, score
 from coterie.training.trainer import WEIGHTS
@@ -110,6 +117,7 @@ def main() -> None:
     parser.add_argument("study", choices=STUDIES)
     parser.add_argument("--data", choices=sorted(DATA), default="mnist")
     parser.add_argument("--only", nargs="*", metavar="VARIANT")
+    parser.add_argument("--encoder", help="weights whose encoder of images all variants share")
     parser.add_argument("--sets", type=int, default=20)
     parser.add_argument("--images", type=int, default=1000, help="in a set")
     parser.add_argument("--to", type=Path, default=RESULTS, metavar="FILE")
@@ -123,6 +131,8 @@ def main() -> None:
             continue
         arguments.out = root / name
         recipe = image_set_recipe(arguments.data, **changes)
+        if arguments.encoder:
+            recipe = with_encoder(recipe, arguments.encoder)
         recipe = changed(replace(recipe, name=f"{arguments.study}-{name}"), arguments)
         if not train_variant(recipe, arguments.data, arguments):
             say(f"{name}: not finished, the same command goes on")

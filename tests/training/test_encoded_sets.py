@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from coterie.data.glyph_episodes import GlyphEpisodes
+from coterie.data.image_episodes import ImageEpisodes
 from coterie.systems.registry import build
 from coterie.training.encoded_sets import EncodedSets
 from coterie.training.image_set_recipes import IMAGE_SET_RECIPES, with_encoder
@@ -70,6 +71,19 @@ def test_whole_sets_are_those_that_the_system_would_learn_from(weights):
     torch.testing.assert_close(
         here.sum(1).sort().values, there.sum(1).sort().values, atol=1.0, rtol=0.01
     )
+
+
+def test_photographs_that_a_set_lacks_stay_out(weights):
+    """Sets of balanced classes have fewer images than places, and no view but the image."""
+    recipe = with_encoder(IMAGE_SET_RECIPES["dac-mlf-tinyimagenet"](), weights)
+    assert recipe.prior.episodes.views is None
+    assert "up to 1600 images" in recipe.trained_on
+    episodes = ImageEpisodes("mnist-even", n_max=40, k_max=4, images_per_class=10, hidden=0.5)
+    batch = drawn(source(weights, episodes=episodes, least=1.0))
+    assert torch.equal(batch.mask, batch.labels >= 0)
+    sizes = batch.mask.sum(1)
+    assert int(sizes.min()) < 30 <= int(sizes.max())
+    assert torch.equal(batch.mask, torch.arange(40) < sizes[:, None])
 
 
 def test_the_recipe_learns_from_them_and_keeps_the_encoder(weights, tmp_path):

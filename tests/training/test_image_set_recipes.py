@@ -116,6 +116,7 @@ def moco(tmp_path):
 
 def test_an_encoder_of_moco_is_the_start_and_stays_as_it_is(digits, moco, tmp_path):
     recipe = with_encoder(small(), moco)
+    recipe = replace(recipe, prior=replace(recipe.prior, bank=4))
     assert recipe.settings["embedding"] == 128
     system = train(recipe, tmp_path / "run", accelerator="cpu")
     known = load_system(tmp_path / "moco.safetensors")[0].pair.teacher.backbone.state_dict()
@@ -130,7 +131,9 @@ def test_systems_may_share_the_encoder_of_one_of_them(digits, tmp_path):
     dac = image_set_recipe("mnist", "dac-mlf", steps=3, sets_per_step=2, precision="32-true")
     narrow = {"width": 16, "heads": 2, "slots": 4, "columns": 4, "encoder_blocks": 1}
     dac = replace(dac, settings={**dac.settings, **narrow}, prior=replace(dac.prior, n_max=24))
-    shared = train(with_encoder(dac, str(weights)), tmp_path / "dac", accelerator="cpu")
+    dac = with_encoder(dac, str(weights))
+    dac = replace(dac, prior=replace(dac.prior, bank=4))
+    shared = train(dac, tmp_path / "dac", accelerator="cpu")
     for name, value in first.item_encoder.state_dict().items():
         assert torch.equal(shared.item_encoder.state_dict()[name], value), name
     assert "the encoder of amcp" in load_card(tmp_path / "dac" / "weights.safetensors").trained_on

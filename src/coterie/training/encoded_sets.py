@@ -8,13 +8,15 @@ part. The batches are those that `ItemSystem.taught` makes of images.
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 
 from coterie.data.batch import SetBatch
 from coterie.data.glyph_episodes import GlyphEpisodes
+from coterie.data.image_episodes import ImageEpisodes
+from coterie.encoders.images import ResNetEncoder
 from coterie.encoders.protocol import encode_sets
 from coterie.functional.loosening import loosened
 from coterie.functional.principal import iterated_axes, on_axes, principal_axes
@@ -28,13 +30,13 @@ SETS_AT_ONCE = 4
 
 @dataclass(frozen=True)
 class EncodedSets:
-    """Parts of `bank` sets of made-up classes, as vectors of an encoder on `columns` axes.
+    """Parts of `bank` sets of images, as vectors of an encoder on `columns` axes.
 
     encoder: weights; least: the smallest part relative to all of a set; looseness: as in
     `ItemSettings`; seed: of the bank.
     """
 
-    episodes: GlyphEpisodes
+    episodes: GlyphEpisodes | ImageEpisodes
     encoder: str
     bank: int
     columns: int
@@ -62,16 +64,16 @@ class EncodedSets:
         device = generator.device
         stored = _bank(self, device)
         chosen = torch.randint(self.bank, (n_sets,), generator=generator, device=device)
-        order = torch.rand(n_sets, self.n_max, generator=generator, device=device).argsort(1)
-        labels = stored.labels[chosen].gather(1, order)
+        labels = stored.labels[chosen]
+        there = labels >= 0
+        order = torch.rand(n_sets, self.n_max, generator=generator, device=device)
+        order = (order - there.float()).argsort(1)  # the images that are there come first
         points = stored.points[chosen].float()
         points = points.gather(1, order[..., None].expand_as(points))
-        fewest = max(1, round(self.least * self.n_max))
-        sizes = torch.randint(
-            fewest, self.n_max + 1, (n_sets, 1), generator=generator, device=device
-        )
+        share = torch.rand(n_sets, 1, generator=generator, device=device) * (1 - self.least)
+        sizes = ((self.least + share) * there.sum(1, keepdim=True)).ceil()
         mask = torch.arange(self.n_max, device=device) < sizes
-        labels = torch.where(mask, labels, -1)
+        labels = torch.where(mask, labels.gather(1, order), -1)
         if self.looseness:
             points = loosened(points, labels, mask, self.k_max, self.looseness, generator)
         points = on_axes(points, iterated_axes(points, mask, self.columns))
@@ -81,7 +83,7 @@ class EncodedSets:
 
 
 class _Bank(NamedTuple):
-    """Whole sets on their axes, in half precision: points (S, N, SPAN), labels (S, N)."""
+    """Whole sets on their axes in half precision: points (S, N, SPAN), labels (S, N), -1: none."""
 
     points: Tensor
     labels: Tensor
@@ -89,9 +91,10 @@ class _Bank(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _bank(source: EncodedSets, device: torch.device) -> _Bank:
-    system: Any = load_system(find(source.encoder))[0]
-    encoder = system.item_encoder.to(device).eval()
-    whole = replace(source.episodes, least=1.0)
+    encoder = encoder_of(source.encoder).to(device).eval()
+    whole = source.episodes
+    if isinstance(whole, GlyphEpisodes):
+        whole = replace(whole, least=1.0)
     generator = torch.Generator(device).manual_seed(source.seed)
     points: list[Tensor] = []
     labels: list[Tensor] = []
@@ -103,3 +106,14 @@ def _bank(source: EncodedSets, device: torch.device) -> _Bank:
             points.append(on_axes(encoded.points, axes).half())
             labels.append(require_labels(sets))
     return _Bank(torch.cat(points), torch.cat(labels))
+
+
+def encoder_of(weights: str) -> nn.Module:
+    """The encoder of a clusterer of images, or the backbone of MoCo's or MiCE's teacher."""
+    system: Any = load_system(find(weights))[0]
+    if not hasattr(system, "pair"):
+        return cast(nn.Module, system.item_encoder)
+    teacher, config = system.pair.teacher, system.config
+    encoder = ResNetEncoder(config.traits.item_shape, config.backbone, teacher.backbone.width)
+    encoder.start_from(teacher)
+    return encoder

@@ -58,6 +58,7 @@ def cifar10_recipe(
     epochs: int = 1000,
     backbone: str = "resnet18",
     cosine: bool = False,
+    checkpoint_every: int = 10,
     source: dict[str, Any] | None = None,
     views: dict[str, Any] | None = None,
     **training: Any,
@@ -76,7 +77,7 @@ def cifar10_recipe(
         settings={"backbone": backbone, "shape": (32, 32)},
         falls=() if cosine else tuple(share * epochs for share in (0.48, 0.64, 0.8)),
         warmup=min(10, epochs * 0.04),
-        checkpoint_every=10,
+        checkpoint_every=checkpoint_every,
         **{"learning_rate": 1.0, **training},
     )
 

@@ -138,6 +138,10 @@ SET_NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "ncp": ("ncp", {"most_waiting": 100}),
     "act_st": ("act_st", {"width": 192, "heads": 8, "slots": 64, "encoder_blocks": 3}),
+    "chigac": (
+        "chigac",
+        {"width": 128, "slots": 32, "latent": 100, "prototypes": 8, "inference": "ai"},
+    ),
 }
 
 
@@ -222,16 +226,31 @@ def with_encoder(recipe: Recipe, encoder_from: str) -> Recipe:
         raise ValueError(
             f"{encoder_from} is of the system {card.system!r}, without such an encoder"
         )
-    prior = recipe.prior
-    if isinstance(prior, EncodedSets):
-        prior = replace(prior, encoder=encoder_from)
+    prior = replace(_encoded_once(recipe), encoder=encoder_from)
+    shown = recipe.trained_on.replace(f"up to {recipe.prior.n_max} ", f"up to {prior.n_max} ")
     return replace(
         recipe,
         settings={**recipe.settings, **encoder, "neighbour_weight": 0.0},
         prior=prior,
-        trained_on=f"{recipe.trained_on}; the encoder {whose}",
+        trained_on=f"{shown}; the encoder {whose}",
         encoder_from=encoder_from,
     )
+
+
+def _encoded_once(recipe: Recipe) -> EncodedSets:
+    """The recipe's sets as a bank of vectors, of which larger sets cost little.
+
+    Photographs are shown as they are: views are for an encoder that learns.
+    """
+    prior = recipe.prior
+    if isinstance(prior, EncodedSets):
+        return prior
+    if recipe.system != "ncp":
+        prior = replace(prior, n_max=2 * prior.n_max)
+    if isinstance(prior, ImageEpisodes):
+        prior = replace(prior, views=None)
+    columns, looseness = recipe.settings["columns"], recipe.settings["looseness"]
+    return EncodedSets(prior, "", BANK, columns, looseness)
 
 
 def mnist_encoder() -> Recipe:
