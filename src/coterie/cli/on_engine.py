@@ -214,9 +214,9 @@ def _read(first: Path, choices: Choices) -> Read:
 
 
 def _model(settings: Settings, n_columns: int) -> "AmortizedClusterer":
-    from coterie.dask.quick_imports import quick_imports
+    from coterie.importing import imports_to_stay
 
-    with quick_imports():
+    with imports_to_stay():
         from coterie.estimators.registry import clusterer
     model = clusterer(
         settings.weights,
