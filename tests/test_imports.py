@@ -167,9 +167,10 @@ def test_a_worker_that_draws_rows_loads_no_network():
     assert not loaded & {"torch", "sklearn", "scipy", "pandas"}
 
 
-def test_a_worker_that_labels_rows_loads_no_estimator():
-    loaded = modules_after("import coterie.estimators.fitted")
-    assert "torch" in loaded
+def test_what_workers_are_copies_of_draws_and_labels_rows_and_has_no_estimator():
+    pytest.importorskip("dask")
+    loaded = modules_after("import coterie.dask.preloaded")
+    assert loaded >= {"coterie.dask.cluster", "coterie.estimators.fitted", "torch"}
     assert not loaded & {"sklearn", "pandas", "polars", "scipy.stats", "coterie.training"}
 
 

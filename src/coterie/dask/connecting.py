@@ -14,7 +14,7 @@ ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THR
 
 # Workers are copies of a process that has loaded what draws and labels rows, where the system can
 # do so: it is loaded once for all of them, while the command loads the model.
-PRELOADED = ["distributed", "coterie.dask.cluster", "pyarrow.parquet", "coterie.estimators.fitted"]
+PRELOADED = ["coterie.dask.preloaded"]
 FORKED = "forkserver" in multiprocessing.get_all_start_methods()
 
 ANY_PORT = "127.0.0.1:0"  # the usual one may be taken, of which dask warns
