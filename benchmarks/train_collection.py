@@ -22,10 +22,10 @@ from coterie.data.collections import open_collection
 from coterie.systems.mice.mice import MiCE
 from coterie.systems.mice.ordering import reordered
 from coterie.training.callbacks import Checkpoints, JsonLog
+from coterie.training.collection_outputs import read_collection
 from coterie.training.collection_scores import (
     CollectionScores,
     collection_scores,
-    read_collection,
 )
 from coterie.training.image_recipes import IMAGE_RECIPES
 from coterie.training.pieces import find_pieces, join_pieces, write_pieces

@@ -39,6 +39,7 @@ CHAIN = (
 BESIDE = {
     "contours": {"palette"},
     "data": {"files", "functional", "frames"},
+    "importing": set(),
     "metrics": {"functional"},
     "palette": set(),
     "plots": {"contours", "metrics", "palette", "report"},
@@ -48,6 +49,7 @@ BESIDE = {
 USERS = {
     "contours": {"plots"},
     "data": {"training", "estimators", "dask", "comparison", "playground", "cli"},
+    "importing": {"dask", "cli"},
     "metrics": {"training", "plots", "comparison", "playground", "cli"},
     "palette": {"comparison", "playground", "cli"},
     "plots": {"cli"},
@@ -147,8 +149,8 @@ def test_the_rule_refuses_what_points_upward(importer, imported):
 
 
 def modules_after(statement: str) -> set[str]:
-    """The top-level modules of a fresh interpreter that has run the statement."""
-    script = f"import sys; {statement}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    """The modules of a fresh interpreter that has run the statement."""
+    script = f"import sys; {statement}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(run.stdout.split())
 
@@ -163,6 +165,29 @@ def test_a_worker_that_draws_rows_loads_no_network():
     pytest.importorskip("dask")
     loaded = modules_after("import coterie.dask.cluster")
     assert not loaded & {"torch", "sklearn", "scipy", "pandas"}
+
+
+def test_what_workers_are_copies_of_draws_and_labels_rows_and_has_no_estimator():
+    pytest.importorskip("dask")
+    loaded = modules_after("import coterie.dask.preloaded")
+    assert loaded >= {"coterie.dask.cluster", "coterie.estimators.fitted", "torch"}
+    assert not loaded & {"sklearn", "pandas", "polars", "scipy.stats", "coterie.training"}
+
+
+@pytest.mark.parametrize("name", ["AMCP", "cluster", "load"])
+def test_estimators_load_what_a_fit_may_need_only_when_it_does(name):
+    loaded = modules_after(f"import coterie; coterie.{name}")
+    assert "coterie.estimators.amortized" in loaded
+    assert not loaded & {
+        "coterie.metrics",
+        "lightning",
+        "matplotlib",
+        "polars",
+        "sklearn.cluster",
+        "sklearn.decomposition",
+        "sklearn.metrics",
+        "sklearn.neighbors",
+    }
 
 
 def test_public_names_are_loaded_on_first_use():

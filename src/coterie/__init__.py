@@ -7,6 +7,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from coterie.importing import quick_imports
+
 __version__ = "0.1.0"
 __all__ = [
     "ACTST",
@@ -57,7 +59,10 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        with quick_imports():
+            home = import_module(_HOMES[name])
+        globals()[name] = getattr(home, name)  # which is found without asking here again
+        return globals()[name]
     raise AttributeError(f"module 'coterie' has no attribute {name!r}")
 
 

@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 
 import coterie
 from coterie.data import collections
-from coterie.estimators import mice
 from coterie.metrics import accuracy
+from coterie.training.epoch_history import EpochHistory
 from coterie.training.image_recipes import IMAGE_RECIPES
 from coterie.training.trainer import CHECKPOINT
 from coterie.weights.format import WeightsError, load_card
@@ -97,7 +97,7 @@ def test_a_fit_trains_and_labels(bars, trained):
 
 def test_a_seed_decides_and_a_finished_run_is_not_repeated(bars, trained, monkeypatch):
     steps = []
-    monkeypatch.setattr(mice.EpochHistory, "on_step", lambda self, progress: steps.append(1))
+    monkeypatch.setattr(EpochHistory, "on_step", lambda self, progress: steps.append(1))
     again = clone(trained).fit(bars)
     assert steps == []
     np.testing.assert_array_equal(again.probabilities_, trained.probabilities_)
@@ -122,13 +122,13 @@ def test_a_run_that_was_stopped_goes_on_from_its_last_epoch(bars, trained, tmp_p
     model = clone(trained).set_params(checkpoint=tmp_path, epochs=3)
     # The history is told of a step after the checkpoint of its epoch is written.
     with monkeypatch.context() as patch:
-        patch.setattr(mice.EpochHistory, "on_step", die)
+        patch.setattr(EpochHistory, "on_step", die)
         with pytest.raises(Killed):
             model.fit(bars)
     assert seen == [1, 2]
     assert (tmp_path / CHECKPOINT).exists()
     with monkeypatch.context() as patch:
-        patch.setattr(mice.EpochHistory, "on_step", lambda self, step: seen.append(step.step))
+        patch.setattr(EpochHistory, "on_step", lambda self, step: seen.append(step.step))
         resumed = model.fit(bars)
     assert seen == [1, 2, 3]
     whole = clone(model).set_params(checkpoint=None).fit(bars)
@@ -139,10 +139,10 @@ def test_a_run_that_was_stopped_goes_on_from_its_last_epoch(bars, trained, tmp_p
 def test_a_killed_process_leaves_a_folder_that_a_later_fit_can_use(bars, trained, tmp_path):
     code = (
         "import os, signal, sys, numpy as np, coterie\n"
-        "from coterie.estimators import mice\n"
+        "from coterie.training.epoch_history import EpochHistory\n"
         "def die(self, progress):\n"
         "    if progress.step == 2: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "mice.EpochHistory.on_step = die\n"
+        "EpochHistory.on_step = die\n"
         "coterie.MiCE(n_clusters=3, backbone='small', epochs=3, device='cpu', progress=False,\n"
         "            checkpoint=sys.argv[1]).fit(np.load(sys.argv[2]))\n"
     )

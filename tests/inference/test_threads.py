@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_info
 
 import coterie
 from coterie.inference import engine
-from coterie.inference.threads import SMALL, one_thread_if_small
+from coterie.inference.threads import SMALL, one_thread_if_small, side_by_side
 
 
 @pytest.fixture
@@ -75,3 +75,34 @@ def test_a_fit_of_a_small_set_uses_one(several, monkeypatch, blobs):
     coterie.AMCP("amcp-mog2d").fit(np.asarray(blobs.points))
     assert used == [1]
     assert torch.get_num_threads() == 3
+
+
+def test_small_sets_go_side_by_side_with_a_thread_each(several):
+    together, before = threading.Barrier(2), of_blas()
+
+    def seen(name, number):
+        with one_thread_if_small(SMALL):
+            together.wait(timeout=60)  # would break if one came after the other
+            return name, number, torch.get_num_threads(), set(of_blas()) <= {1}
+
+    found = side_by_side(SMALL, seen, "ab", [1, 2])
+    assert found == [("a", 1, 1, True), ("b", 2, 1, True)]
+    assert torch.get_num_threads() == 3
+    assert of_blas() == before
+
+
+def test_large_sets_and_those_of_a_single_thread_take_turns(several):
+    here = threading.get_ident()
+    assert side_by_side(SMALL + 1, lambda _: threading.get_ident(), "ab") == [here, here]
+    torch.set_num_threads(1)
+    assert side_by_side(SMALL, lambda _: threading.get_ident(), "ab") == [here, here]
+
+
+@pytest.mark.filterwarnings("ignore:samples of the rows have different clusters")
+def test_samples_that_are_asked_side_by_side_say_the_same(several):
+    rows = np.random.default_rng(0).normal(size=(3_000, 5)) + np.arange(3_000)[:, None] % 4
+    together = coterie.AMCP(context_size=500).fit(rows)
+    torch.set_num_threads(1)
+    alone = coterie.AMCP(context_size=500).fit(rows)
+    np.testing.assert_array_equal(together.labels_, alone.labels_)
+    assert together.stability_ == alone.stability_

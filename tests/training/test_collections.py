@@ -10,11 +10,11 @@ import torch
 from coterie.data import collections
 from coterie.data.augmentation import DigitViews
 from coterie.data.collections import ImageCollection, LabelledImages
+from coterie.training.collection_outputs import read_collection
 from coterie.training.collection_scores import (
     CollectionScores,
     collection_scores,
     knn_accuracy,
-    read_collection,
 )
 from coterie.training.image_recipes import IMAGE_RECIPES, cifar10_recipe, collection_recipe
 from coterie.training.pieces import find_pieces, join_pieces, write_pieces
@@ -101,7 +101,7 @@ def test_a_collection_is_read_in_chunks(bars, tmp_path, monkeypatch):
     system = train(recipe("mice", epochs=1), tmp_path, accelerator="cpu")
     images = torch.from_numpy(bars.images)
     whole = read_collection(system, images)
-    monkeypatch.setattr("coterie.training.collection_scores.CHUNK", 7)
+    monkeypatch.setattr("coterie.training.collection_outputs.CHUNK", 7)
     parts = read_collection(system, images)
     for name in ("posterior", "embeddings", "features"):
         torch.testing.assert_close(whole[name], parts[name], rtol=1e-4, atol=1e-5)

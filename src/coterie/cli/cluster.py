@@ -53,6 +53,7 @@ from coterie.cli.outputs import (
 from coterie.cli.progress import stages
 from coterie.cli.refusal import refuse, refusing
 from coterie.cli.summary import show, summary
+from coterie.importing import imports_to_stay
 
 if TYPE_CHECKING:
     from coterie.data.tables.table import Table
@@ -173,17 +174,18 @@ def cluster(
     if as_json and out == STANDARD_OUTPUT:
         refuse("--json and --out - would both write to standard output")
     with refusing():
-        from coterie.data.tables.columns import Choice, named
-        from coterie.data.tables.files import read_as
-        from coterie.data.tables.labelled import Output
-        from coterie.data.tables.several import opened_together
-        from coterie.data.tables.survey import read_table
-        from coterie.estimators.registry import (
-            clusterer,
-            learns_one_collection,
-            reads_images,
-        )
-        from coterie.estimators.streamed_draw import HashedSample
+        with imports_to_stay():
+            from coterie.data.tables.columns import Choice, named
+            from coterie.data.tables.files import read_as
+            from coterie.data.tables.labelled import Output
+            from coterie.data.tables.several import opened_together
+            from coterie.data.tables.survey import read_table
+            from coterie.estimators.registry import (
+                clusterer,
+                learns_one_collection,
+                reads_images,
+            )
+            from coterie.estimators.streamed_draw import HashedSample
 
         if reads_images(weights) and (
             learns_one_collection(weights) or all(file.is_dir() for file in files)

@@ -27,6 +27,7 @@ from coterie.cli.progress import stages
 from coterie.cli.refusal import refuse, refusing
 from coterie.cli.summary import listed
 from coterie.cli.tables import show_tables
+from coterie.importing import imports_to_stay
 
 if TYPE_CHECKING:
     from coterie.comparison.side_by_side import Comparison
@@ -83,16 +84,17 @@ def compare(
     clusters.
     """
     with refusing(), stages() as begin:
-        import numpy as np
+        with imports_to_stay():
+            import numpy as np
 
-        from coterie.comparison.methods import amortized
-        from coterie.comparison.peers import peers, standardised
-        from coterie.comparison.side_by_side import compare as run
-        from coterie.data.tables.columns import Choice, named
-        from coterie.data.tables.files import opened, read_as
-        from coterie.data.tables.survey import read_rows, read_table
-        from coterie.estimators.registry import DEFAULT, clusterer
-        from coterie.weights.catalogue import open_model
+            from coterie.comparison.methods import amortized
+            from coterie.comparison.peers import peers, standardised
+            from coterie.comparison.side_by_side import compare as run
+            from coterie.data.tables.columns import Choice, named
+            from coterie.data.tables.files import opened, read_as
+            from coterie.data.tables.survey import read_rows, read_table
+            from coterie.estimators.registry import DEFAULT, clusterer
+            from coterie.weights.catalogue import open_model
 
         names = weights or [DEFAULT]
         for name in names:

@@ -108,9 +108,11 @@ def cluster_on_engine(
         kept = {**settings._asdict(), "columns": read.columns.names, "written": written}
         kept["confident"], kept["version"] = confident, coterie.__version__
         n_rows, clock = sum(inputs.n_rows), [time.monotonic()]
+        loading = Loading(settings, len(read.columns.names))
+        if scheduler is None:
+            loading.begin()  # while the workers start
         with stages() as begin, connected(scheduler, n_workers) as client:
             clock.append(time.monotonic())
-            loading = Loading(settings, len(read.columns.names))
             folder = open_folder(out, inputs, kept)
             progress = loading.beside(counting(n_rows, begin("reading")))
             draw = _drawing(client, inputs, read.columns, settings.seed, progress)
@@ -160,9 +162,10 @@ def counting(n_rows: int, report: Report) -> Callable[[int], None]:
 
 
 class Loading:
-    """The model, which is loaded while the workers draw rows.
+    """The model, which is loaded while workers start or draw rows.
 
-    It begins with their first result: earlier, it would hold up the tasks on their way to them.
+    Where they have started, it begins with their first result: earlier, it would hold up the tasks
+    on their way to them.
     """
 
     def __init__(self, settings: Settings, n_columns: int) -> None:
@@ -174,7 +177,7 @@ class Loading:
         """The progress of the workers, which ends with an error where nothing can be loaded."""
 
         def add(more: int) -> None:
-            if self._begun().done():
+            if self.begin().done():
                 self.result()
             progress(more)
 
@@ -182,9 +185,10 @@ class Loading:
 
     def result(self) -> "AmortizedClusterer":
         """The model, once it is there."""
-        return self._begun().result()
+        return self.begin().result()
 
-    def _begun(self) -> "Future[AmortizedClusterer]":
+    def begin(self) -> "Future[AmortizedClusterer]":
+        """Load the model, unless that has begun."""
         if self._loaded is None:
             self._loaded = self._aside.submit(self._load)
         return self._loaded
@@ -214,9 +218,11 @@ def _read(first: Path, choices: Choices) -> Read:
 
 
 def _model(settings: Settings, n_columns: int) -> "AmortizedClusterer":
-    from coterie.dask.quick_imports import quick_imports
+    from coterie.importing import imports_to_stay
 
-    with quick_imports():
+    with imports_to_stay():
+        import sklearn.neighbors  # noqa: F401  (which the first fit would import)
+
         from coterie.estimators.registry import clusterer
     model = clusterer(
         settings.weights,

@@ -24,6 +24,7 @@ from coterie.cli.printable import printable
 from coterie.cli.progress import stages
 from coterie.cli.refusal import refuse, refusing
 from coterie.cli.summary import cluster_table, listed
+from coterie.importing import imports_to_stay
 
 if TYPE_CHECKING:
     from coterie.data.tables.labelled import Sizes
@@ -64,10 +65,11 @@ def predict(
     if as_json and out == STANDARD_OUTPUT:
         refuse("--json and --out - would both write to standard output")
     with refusing():
-        from coterie.data.tables.files import opened
-        from coterie.estimators.loaded import load
-        from coterie.frames.column_parts import Remarks
-        from coterie.frames.images import EncodedImages
+        with imports_to_stay():
+            from coterie.data.tables.files import opened
+            from coterie.estimators.loaded import load
+            from coterie.frames.column_parts import Remarks
+            from coterie.frames.images import EncodedImages
 
         fitted = load(model)
         if not hasattr(fitted, "fitted_"):  # a network for images, whose weights are all of it

@@ -22,9 +22,9 @@ from coterie.dask.parquet import (
     survey_file,
 )
 from coterie.dask.partitions import PartitionError
-from coterie.dask.quick_imports import quick_imports
 from coterie.estimators.drawing import Drawn, Located, Survey, draw, merge
 from coterie.files.replacing import remove_leftovers
+from coterie.importing import imports_to_stay
 from coterie.inference.hashed_draw import share_of
 from coterie.inference.row_hashes import Hashes
 
@@ -170,7 +170,7 @@ def loading_on_workers(client: Any) -> Iterator[None]:
 
 
 def _load() -> None:
-    with quick_imports():
+    with imports_to_stay():
         import_module("coterie.estimators.fitted")
 
 

@@ -12,9 +12,9 @@ TIMEOUT = 10.0  # seconds until a scheduler must have answered
 # as long.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
-# Workers are copies of a process that has loaded what draws rows, where the system can do so. What
-# labels rows, which takes longer to load, they load while the clusters are found.
-DRAWING = ["distributed", "coterie.dask.cluster", "pyarrow.parquet"]
+# Workers are copies of a process that has loaded what draws and labels rows, where the system can
+# do so: it is loaded once for all of them, while the command loads the model.
+PRELOADED = ["coterie.dask.preloaded"]
 FORKED = "forkserver" in multiprocessing.get_all_start_methods()
 
 ANY_PORT = "127.0.0.1:0"  # the usual one may be taken, of which dask warns
@@ -35,7 +35,7 @@ def prepare_workers() -> None:
         return
     from multiprocessing import forkserver
 
-    forkserver.set_forkserver_preload(DRAWING)
+    forkserver.set_forkserver_preload(PRELOADED)
     with _environment(ENVIRONMENT):
         forkserver.ensure_running()
 

@@ -228,7 +228,8 @@ class AmortizedClusterer(
             columns = table.shape[1]
         else:
             refuse_no_pixels(table, traits)
-            frame = self._fit_frame(table[representative], traits)
+            with one_thread_if_small(max(table.shape)):
+                frame = self._fit_frame(table[representative], traits)
             columns = min(table.shape[1], traits.columns)
         framed = FramedTable(table, frame)
         outcome = cluster_points(

@@ -26,8 +26,7 @@ from coterie.systems.mice.config import MOST_CLUSTERS
 from coterie.systems.mice.mice import MiCE as Network
 from coterie.systems.mice.ordering import reordered
 from coterie.systems.mice.trimming import trimmed
-from coterie.training.collection_scores import read_collection
-from coterie.training.epoch_history import EpochHistory, read_history
+from coterie.training.collection_outputs import read_collection
 from coterie.training.image_recipes import LARGEST_BATCH, recipe_of_images
 from coterie.training.recipe import Recipe
 from coterie.weights.catalogue import SUFFIX, open_card, open_model
@@ -258,6 +257,8 @@ class MiCE(ClusterMixin, BaseEstimator):
 
     def _learn(self, images: NDArray[np.uint8]) -> _Trained:
         """Train on images (n, C, H, W), or go on with it."""
+        from coterie.training.epoch_history import EpochHistory, read_history  # slow, with metrics
+
         trainer = _trainer()
         device = self._device()
         with held(images) as name, self._folder() as folder:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.decomposition import PCA
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,8 @@ def fit_plain(table: NDArray, width: int) -> PlainColumns:
     n_rows, n_columns = table.shape
     if n_columns <= width:
         return PlainColumns(width)
+    from sklearn.decomposition import PCA  # slow, and most tables are narrower
+
     # The cheap solver divides by n - 1 first, so a single row needs the other; equal rows have no
     # variance of which a share could be explained.
     solver = "covariance_eigh" if n_rows > n_columns else "full"

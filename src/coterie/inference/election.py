@@ -32,10 +32,10 @@ ALIKE = 0.95
 
 
 class Ask(Protocol):
-    """Finds the clusters of a context; mixture: whether one of Gaussians is tried."""
+    """Finds the clusters of contexts; mixture: whether one of Gaussians is tried."""
 
-    def __call__(self, sample: Sample, *, mixture: bool = True) -> Answer:
-        """The answer for a context."""
+    def __call__(self, contexts: Sequence[Sample], *, mixture: bool = True) -> list[Answer]:
+        """The answer for each context."""
 
 
 class Asked(NamedTuple):
@@ -53,9 +53,9 @@ def ask_contexts(
     mixture: whether one of Gaussians is tried in each of them.
     """
     if len(contexts) == 1:
-        return Asked(ask(contexts[0]), None)
+        return Asked(ask(contexts)[0], None)
     compared = np.concatenate([sample.rows for sample in contexts[:2]])
-    answers = [ask(sample) for sample in contexts[:2]]
+    answers = ask(contexts[:2])
     votes = [each.labels(compared) for each in answers]
     if is_settled(votes):
         # The first, unless only the other one was shown to describe its context.
@@ -64,7 +64,7 @@ def ask_contexts(
     if mixture and (found := described_together(answers, rows, constraints)) is not None:
         return Asked(found, mean_agreement(votes))
     answers = [each.undescribed() for each in answers]
-    answers += [ask(sample, mixture=False) for sample in contexts[len(answers) :]]
+    answers += ask(contexts[len(answers) :], mixture=False)
     votes = [each.labels(compared) for each in answers]
     return Asked(agreed(answers, compared, constraints), mean_agreement(votes))
 

@@ -36,7 +36,7 @@ from coterie.inference.election import ask_contexts
 from coterie.inference.result import Clustering
 from coterie.inference.rules.protocol import Rule
 from coterie.inference.rules.wrapped import tempered
-from coterie.inference.threads import one_thread_if_small
+from coterie.inference.threads import one_thread_if_small, side_by_side
 from coterie.inference.trace import trace
 from coterie.judge.verdict import Verdict
 from coterie.systems.protocol import Direct, Sequential
@@ -95,11 +95,19 @@ def cluster_points(
 
     plain = replace(config, ending=config.ending.without_mixture())
 
-    def ask(sample: Sample, *, mixture: bool = True) -> Answer:
-        generator = Generator(config.device).manual_seed(random_state.randint(2**31 - 1))
+    def ask(contexts: Sequence[Sample], *, mixture: bool = True) -> list[Answer]:
+        seeds = [random_state.randint(2**31 - 1) for _ in contexts]
         own = config if mixture else plain
-        with one_thread_if_small(len(sample.rows)):
-            return answer_for(system, points, own, sample.rows, columns, exact, generator)
+
+        def answer(sample: Sample, seed: int) -> Answer:
+            generator = Generator(config.device).manual_seed(seed)
+            with one_thread_if_small(len(sample.rows)):
+                return answer_for(system, points, own, sample.rows, columns, exact, generator)
+
+        if len(contexts) == 1 or config.device != "cpu":
+            return list(map(answer, contexts, seeds))
+        largest = max((len(sample.rows) for sample in contexts), default=0)
+        return side_by_side(largest, answer, contexts, seeds)
 
     elected, stability = ask_contexts(
         ask, contexts, config.constraints, mixture=config.ending.otherwise is not None

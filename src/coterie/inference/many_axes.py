@@ -15,7 +15,6 @@ from typing import NamedTuple, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.metrics import silhouette_score
 from torch import Generator
 
 from coterie.data.batch import SetBatch
@@ -161,6 +160,8 @@ def silhouette(points: Points, labels: Labels) -> float:
     """The mean silhouette of a partition (m,) of points (m, A), zero where it is one cluster."""
     if not 1 < len(np.unique(labels)) < len(labels):
         return 0.0
+    from sklearn.metrics import silhouette_score  # slow, and seldom needed
+
     return float(silhouette_score(points, labels))
 
 

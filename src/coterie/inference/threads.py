@@ -5,9 +5,11 @@ other things to do they wait a hundred times longer.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from typing import Any, TypeVar
 
 import torch
 from threadpoolctl import ThreadpoolController
@@ -15,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 SMALL = 2_048  # points: more are worth several threads
 
 _limits_blas = threading.Lock()
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -25,6 +28,21 @@ def one_thread_if_small(n_points: int) -> Iterator[None]:
         return
     with _one_thread_of_torch, _one_thread_of_blas():
         yield
+
+
+def side_by_side(
+    n_points: int, function: Callable[..., Result], *arguments: Iterable[Any]
+) -> list[Result]:
+    """The results of a function for several sets, as of `map`: small sets at once, a thread each.
+
+    n_points: of the largest. No more at once than torch may use threads.
+    """
+    n_threads = torch.get_num_threads()
+    if n_points > SMALL or n_threads == 1:
+        return list(map(function, *arguments))
+    # The limit must last until all of them have ended.
+    with one_thread_if_small(n_points), ThreadPoolExecutor(n_threads) as threads:
+        return list(threads.map(function, *arguments))
 
 
 @contextmanager

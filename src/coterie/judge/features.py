@@ -14,7 +14,7 @@ from coterie.judge.agreement import Members, agreements, members_of, starts_of
 from coterie.judge.candidates import Candidate
 from coterie.judge.distances import about_distances
 from coterie.judge.likelihoods import about_gaps, about_gaussians
-from coterie.judge.views import axes_above_noise
+from coterie.judge.views import axes_above_noise, singular_values
 
 Array = NDArray[np.float64]
 Owner = NDArray[np.intp]
@@ -75,15 +75,16 @@ def feature_names() -> tuple[str, ...]:
 
 def _about_set(units: Array, n_all: int, k: NDArray[np.intp]) -> dict[str, Array]:
     n_rows, d = units.shape
-    singular = np.linalg.svd(units - units.mean(0), compute_uv=False)
+    singular = singular_values(units)
     share = singular**2 / max(1e-12, (singular**2).sum())
-    few = np.array([len(np.unique(column)) for column in units.T]) < 0.1 * n_rows
+    ordered = np.sort(np.ascontiguousarray(units.T))
+    few = 1 + (ordered[:, 1:] != ordered[:, :-1]).sum(1) < 0.1 * n_rows  # distinct values
     kurtosis = (units**4).mean(0) / np.maximum((units**2).mean(0) ** 2, 1e-12)
     once = {
         "log rows": np.log(n_all),
         "log columns": np.log(d),
         "log axes in use": -np.log((share**2).sum()),
-        "log axes above noise": np.log1p(axes_above_noise(units)),
+        "log axes above noise": np.log1p(axes_above_noise(singular, n_rows, d)),
         "share of first axis": share[0],
         "few values": few.mean(),
         "kurtosis": np.log(max(float(np.median(kurtosis)), LEAST)),  # 0: constant columns

@@ -50,10 +50,18 @@ def turn(units: Points, width: int) -> NDArray[np.float32]:
     return np.clip(centred @ axes[:, kept], -LIMIT, LIMIT).astype(np.float32)
 
 
-def axes_above_noise(units: Points) -> int:
-    """How many axes of standardised columns (n, d) vary more than those of noise would."""
-    singular = np.linalg.svd(units - units.mean(0), compute_uv=False)
-    return int((singular**2 / len(units) > noise_edge(*units.shape)).sum())
+def singular_values(units: Points) -> Points:
+    """Those of columns (n, d) about their means, in falling order: (min(n, d),)."""
+    singular: Points = np.linalg.svd(units - units.mean(0), compute_uv=False)
+    return singular
+
+
+def axes_above_noise(singular: Points, n_rows: int, n_columns: int) -> int:
+    """How many axes of standardised columns (n, d) vary more than those of noise would.
+
+    singular: the singular values of the columns.
+    """
+    return int((singular**2 / n_rows > noise_edge(n_rows, n_columns)).sum())
 
 
 def noise_edge(n_rows: int, n_columns: int) -> float:

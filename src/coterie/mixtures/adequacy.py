@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import ks_2samp
-from sklearn.metrics import adjusted_rand_score
-from sklearn.neighbors import NearestNeighbors
 
 from coterie.mixtures.gaussians import Array, FullMixture
 from coterie.mixtures.search import MixtureFit
@@ -105,6 +103,8 @@ def draw(mixture: FullMixture, n_points: int, generator: np.random.Generator) ->
 
 def expected_ari(responsibilities: Array, *, seed: int = 0) -> float:
     """The mean agreement of the most probable labels with labels drawn from (N, K)."""
+    from sklearn.metrics import adjusted_rand_score  # slow, and needed by a fit alone
+
     uniform = np.random.default_rng(seed).uniform(size=(N_DRAWS, len(responsibilities), 1))
     drawn = (uniform > responsibilities.cumsum(1)[None, :, :-1]).sum(2)
     labels = responsibilities.argmax(1)
@@ -128,6 +128,8 @@ def _distances(points: Array, mixture: FullMixture) -> Array:
 
 def _shares(one: NDArray, other: NDArray) -> tuple[float, float]:
     """The mean share of neighbours from the same sample, for each of two samples (n, D)."""
+    from sklearn.neighbors import NearestNeighbors  # slow, and needed by a fit alone
+
     both = np.concatenate([one, other])
     of_other = np.arange(len(both)) >= len(one)
     search = NearestNeighbors(n_neighbors=N_NEIGHBOURS).fit(both)

@@ -4,22 +4,20 @@ The labels are used for the scores alone, never for training or clustering.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 from torch.nn.functional import normalize
 
 from coterie.data.collections import LabelledImages, open_collection
 from coterie.functional.spherical import spherical_kmeans
 from coterie.metrics import accuracy, ari, nmi
 from coterie.training.callbacks import Progress, append_line
+from coterie.training.collection_outputs import CHUNK, read_collection
 from coterie.training.recipe import Recipe
 
-CHUNK = 2_000
 NEIGHBOURS, NEIGHBOUR_TEMPERATURE = 200, 0.1  # as in MoCo's kNN demo on CIFAR-10
 
 
@@ -83,24 +81,6 @@ def collection_scores(
     return scores
 
 
-@torch.no_grad()
-def read_collection(system: nn.Module, images: Tensor) -> dict[str, Tensor]:
-    """The outputs of a system for all images (n, C, H, W) uint8, by name.
-
-    Evaluated in evaluation mode, which is then reset; in bfloat16 on a GPU.
-    """
-    device = next(system.parameters()).device
-    parts = []
-    with _evaluating(system), torch.compiler.set_stance("force_eager"):
-        for part in images.split(CHUNK):
-            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                parts.append(system.read(part.to(device).float() / 255))  # type: ignore[operator]
-    return {
-        name: torch.cat([getattr(part, name) for part in parts]).float()
-        for name in parts[0]._fields
-    }
-
-
 def knn_accuracy(known: Tensor, labels: Tensor, asked: Tensor, truth: Tensor) -> float:
     """Accuracy on asked (m, F) of a vote of the nearest known (n, F), weighted by cosine."""
     known, asked = normalize(known, dim=-1), normalize(asked, dim=-1)
@@ -111,16 +91,6 @@ def knn_accuracy(known: Tensor, labels: Tensor, asked: Tensor, truth: Tensor) ->
         votes.scatter_add_(1, labels[index], (cosine / NEIGHBOUR_TEMPERATURE).exp())
         right += int((votes.argmax(1) == expected).sum())
     return right / len(asked)
-
-
-@contextmanager
-def _evaluating(system: nn.Module) -> Iterator[None]:
-    before = system.training
-    system.eval()
-    try:
-        yield
-    finally:
-        system.train(before)
 
 
 def _scored(truth: Any, found: Tensor) -> dict[str, float]:

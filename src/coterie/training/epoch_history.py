@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from coterie.training.callbacks import Progress, append_line
-from coterie.training.collection_scores import read_collection
+from coterie.training.collection_outputs import read_collection
 
 SAMPLE = 1_000  # images; enough for shares of clusters within a few per cent
 
