@@ -25,3 +25,9 @@ def test_any_rows_are_had_back():
         found = find_repeats(rows)
         assert torch.equal(rows[found.first][found.kind], rows)
         assert len(found.first) == len(set(map(tuple, rows.tolist())))
+
+
+def test_rows_of_any_type_may_be_strided_or_none():
+    rows = torch.tensor([[1.0, 2.0, 1.0], [0.5, 7.0, 0.5]], dtype=torch.bfloat16).T
+    assert find_repeats(rows).kind.tolist() == [0, 1, 0]
+    assert find_repeats(torch.empty(0, 2)).first.dtype == torch.int64

@@ -1,5 +1,6 @@
 """Rows that repeat others, for work that need be done once for each."""
 
+from hashlib import blake2b
 from typing import NamedTuple
 
 import torch
@@ -14,9 +15,15 @@ class Repeats(NamedTuple):
 
 
 def find_repeats(rows: Tensor) -> Repeats:
-    """The kinds of rows (n, ...), numbered by their first occurrence; n where no two are equal."""
-    _, kind = torch.unique(rows.flatten(1), dim=0, return_inverse=True)
-    places = torch.arange(len(rows), device=rows.device)
-    first = torch.full_like(places, len(rows)).scatter_reduce_(0, kind, places, "amin")
-    first, order = first[first < len(rows)].sort()
-    return Repeats(first, order.argsort()[kind])
+    """The kinds of rows (n, ...), numbered by their first occurrence; n where no two are equal.
+
+    By a digest of their bytes: to sort the rows takes twice as long.
+    """
+    numbers, first, kind = dict[bytes, int](), list[int](), list[int]()
+    for place, row in enumerate(rows.flatten(1).contiguous().view(torch.uint8).cpu().numpy()):
+        number = numbers.setdefault(blake2b(row, digest_size=16).digest(), len(numbers))
+        if number == len(first):
+            first.append(place)
+        kind.append(number)
+    places = (torch.tensor(each, dtype=torch.int64, device=rows.device) for each in (first, kind))
+    return Repeats(*places)
