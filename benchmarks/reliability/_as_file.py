@@ -1,7 +1,11 @@
 """Tables in files, and what the command line makes of them."""
 
 import json
+import os
 import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +53,18 @@ def run_command(path: Path, *arguments: str) -> str:
     """What a command that reads a file and writes another does: served, refused, or its failure.
 
     A refusal is one line on stderr, exit code 2, and no file. A success has written a label for
-    each row, and nothing else. The input stays as it was.
+    each row, and nothing else. The input stays as it was, and no engine beneath prints anything.
     """
     before, folder = path.read_bytes(), path.parent
     there = {each.name for each in folder.iterdir()}
     out = folder / f"labelled{''.join(path.suffixes)}"
-    result = CliRunner().invoke(app, [*arguments, "--out", str(out), "--json"])
+    with _engines_errors() as errors:
+        result = CliRunner().invoke(app, [*arguments, "--out", str(out), "--json"])
     new = {each.name for each in folder.iterdir()} - there
     if path.read_bytes() != before:
         return "the input was changed"
+    if errors:
+        return f"an engine printed {errors[0][:300]!r}"
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         return f"{type(result.exception).__name__}: {result.exception}"[:300]
     if result.exit_code == 0:
@@ -70,6 +77,22 @@ def run_command(path: Path, *arguments: str) -> str:
     if not re.fullmatch(r"coterie: [^\n]+\n", result.stderr):
         return f"not one line: {result.stderr[:300]!r}"
     return REFUSED
+
+
+@contextmanager
+def _engines_errors() -> Iterator[list[bytes]]:
+    """What is written to the stderr of the process meanwhile, past Python's: nothing, or one."""
+    found: list[bytes] = []
+    kept = os.dup(2)
+    try:
+        with tempfile.TemporaryFile() as file:
+            os.dup2(file.fileno(), 2)
+            yield found
+            file.seek(0)
+            found += [printed] if (printed := file.read()) else []
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _broken(printed: str, unexpected: set[str], out: Path) -> str:

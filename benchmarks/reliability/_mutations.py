@@ -18,6 +18,7 @@ ODD_BYTES = (
     *(b"NaN", b"inf", b"-", b"1e999", b"1e-999", b"9" * 400, b"null", b"true", b"{", b"[", b"}]"),
     *(b",".join([b"a"] * 3_000), b"x" * 70_000, b"[" * 3_000, b'{"a":' * 3_000, b"\n" * 1_000),
 )
+TEXTS = (b"y, z", b"kind", b"gap", b"red")
 ENCODINGS = ("utf-16", "utf-16-be", "utf-32", "utf-8-sig", "latin-1", "cp037", "utf-7")
 
 Damage = Callable[[bytes, Generator], bytes]
@@ -152,6 +153,12 @@ def nest(content: bytes, random: Generator) -> bytes:
     return content + b"\n" + cell
 
 
+def spoil_a_text(content: bytes, random: Generator) -> bytes:
+    """A name or a category is no UTF-8, in one place or in all."""
+    text = TEXTS[int(random.integers(len(TEXTS)))]
+    return content.replace(text, b"\xff" * len(text), 1 if random.random() < 0.5 else -1)
+
+
 def leave(content: bytes, random: Generator) -> bytes:
     """Nothing is damaged."""
     return content
@@ -159,5 +166,5 @@ def leave(content: bytes, random: Generator) -> bytes:
 
 DAMAGES: tuple[Damage, ...] = (
     *(flip_bits, flip_at_an_end, truncate, insert, repeat_a_part, delete_a_part, blank),
-    *(encode_otherwise, nest, leave),
+    *(encode_otherwise, nest, spoil_a_text, leave),
 )

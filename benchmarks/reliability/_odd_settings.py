@@ -28,8 +28,22 @@ OF_IMAGES = {
 # For each setting the values that are in order, and those that are not.
 SETTINGS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "n_clusters": (
-        (1, 2, 3, 5, 12, 50, (1, 3), (2, 2), (4, 9), [1, 4], np.int64(2), True),
-        (0, -1, (3, 1), (1,), (1, 2, 3), "2", 2.5, (1.5, 2), (None, 3), np.nan, 10**30, {1, 2}),
+        (1, 2, 3, 5, 12, 50, (1, 3), (2, 2), (4, 9), [1, 4], np.int64(2)),
+        (
+            0,
+            -1,
+            (3, 1),
+            (1,),
+            (1, 2, 3),
+            "2",
+            2.5,
+            (1.5, 2),
+            (None, 3),
+            np.nan,
+            10**30,
+            {1, 2},
+            True,
+        ),
     ),
     "min_cluster_size": ((1, 2, 3, 5, 30, 1_000), (0, -1, 1.5, "3", None, np.inf)),
     "noise": ((True,), (None, "yes", 2)),

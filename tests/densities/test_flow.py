@@ -1,6 +1,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 from zuko.flows import MAF
 
 from coterie.densities.flow import Flow, FlowDensity, FlowHead
@@ -70,6 +71,25 @@ def test_a_generator_determines_the_samples():
     first, again = (own.sample(5, torch.Generator().manual_seed(3)) for _ in range(2))
     assert first.shape == (2, 5, 2)
     assert torch.equal(first, again)
+
+
+@pytest.mark.parametrize("columns", [2, 3, 9])
+def test_a_block_is_inverted_as_zuko_inverts_it(columns):
+    flow, context = flow_of(0, columns), contexts(1, 3)[:, None]
+    points = torch.randn(3, 7, columns, generator=torch.Generator().manual_seed(5)).double()
+    for block in flow.blocks:  # of both orders
+        found = block.inverse(context, points)
+        torch.testing.assert_close(found, block(context).inv(points), rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(block(context)(found), points, rtol=1e-12, atol=1e-12)
+
+
+def test_a_draw_costs_no_more_than_its_density():
+    own, points = density(columns=30), torch.zeros(1, 100, 30, dtype=torch.float64)
+    with FlopCounterMode(display=False) as of_density:
+        own.log_prob(points)
+    with FlopCounterMode(display=False) as of_draws:
+        own.sample(100, torch.Generator().manual_seed(0))
+    assert 0 < of_draws.get_total_flops() <= of_density.get_total_flops()
 
 
 def test_each_set_has_its_own_context():

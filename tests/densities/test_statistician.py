@@ -67,6 +67,17 @@ def test_the_bound_is_equation_18():
     torch.testing.assert_close(head.bound(context, items, noise), expected)
 
 
+def test_items_are_encoded_once_for_all_draws_of_z(monkeypatch):
+    density, encoded, encode = head_of(0).density(clusters(0, 1)), [], Statistician.encode
+    monkeypatch.setattr(
+        Statistician,
+        "encode",
+        lambda head, items: encoded.append(len(items)) or encode(head, items),
+    )
+    density.log_prob(every_item())
+    assert encoded == [1]
+
+
 def test_training_reads_the_bound_for_a_pixel_with_noise_of_the_generator():
     head, items, cluster = head_of(0), every_item(), clusters(0, 1)
     noise = torch.randn(1, 16, LATENT, generator=torch.Generator().manual_seed(4))

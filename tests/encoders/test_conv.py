@@ -57,3 +57,27 @@ def test_images_of_another_shape_are_refused(encoder):
         encoder(torch.rand(2, 3, 12, 12))
     with pytest.raises(ValueError, match="even side of at least 8 pixels"):
         ConvEncoder((1, 6, 6), (4, 8, 16), 6)
+
+
+@pytest.mark.parametrize("n_images", [2, 3, 17, 40])
+def test_repeated_images_pass_the_convolutions_once_and_count_as_often(
+    encoder, n_images, monkeypatch
+):
+    kind = torch.randint(n_images, (400,), generator=torch.Generator().manual_seed(0))
+    given, seen, forward = IMAGES[kind], [], nn.Conv2d.forward
+
+    def counted(layer, images):
+        seen.append(len(images))
+        return forward(layer, images)
+
+    monkeypatch.setattr(nn.Conv2d, "forward", counted)
+    adapted = encoder.adapted(given)
+    assert set(seen) == {len(kind.unique())}
+    monkeypatch.setattr(
+        "coterie.encoders.conv.find_repeats", lambda images: (torch.arange(len(images)),) * 2
+    )
+    expected = encoder.adapted(given)
+    assert len(given) in seen
+    for name, value in expected.state_dict().items():
+        assert torch.equal(adapted.state_dict()[name], value), name
+    assert not any(module._forward_hooks for module in adapted.modules())

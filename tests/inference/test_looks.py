@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from coterie.data.batch import SetBatch
 from coterie.inference import looks as module
 from coterie.inference.looks import (
     Looks,
+    bundles,
     memberships,
     neighbours,
     same_partition,
@@ -126,6 +128,41 @@ def test_a_group_is_looked_at_once(network, points, blobs, monkeypatch):
     assert asked == [2, 1]
     assert again[0] is first[1]
     assert again[2] is first[0]
+
+
+def test_sets_of_like_sizes_are_looked_at_side_by_side():
+    sizes = [10, 4_000, 30, 5_000, 2_000, 20, 9_000]
+    found = bundles(sizes)
+    assert sorted(number for group in found for number in group) == list(range(len(sizes)))
+    assert [[sizes[number] for number in group] for group in found] == [
+        [9_000],
+        [5_000],
+        [4_000, 2_000],
+        [30, 20, 10],
+    ]
+    assert bundles([3, 3, 3]) == [[0, 1, 2]]  # those of one size stay in their order
+    assert bundles([]) == []
+
+
+def test_few_large_sets_wait_for_each_other(network, monkeypatch):
+    points = torch.rand(9_000, 2, generator=torch.Generator().manual_seed(0))
+    looks, shown, pad = Looks(network, points), [], SetBatch.padded
+
+    def counted(sets):
+        shown.append(len(sets) * max(map(len, sets)))
+        return pad(sets)
+
+    monkeypatch.setattr(SetBatch, "padded", counted)
+    looks.at([np.arange(start, start + 3_000) for start in range(0, 6_000, 1_000)])
+    assert shown == [6_000] * 3
+
+
+def test_companions_leave_what_is_said_as_it_is(network, points, blobs, monkeypatch):
+    rows = [np.flatnonzero(np.isin(blobs.labels, pair)) for pair in ((0, 1), (0, 2), (1, 2))]
+    together = Looks(network, points).at(rows)
+    monkeypatch.setattr(module, "SIDE_BY_SIDE", 1)
+    for alone, beside in zip(Looks(network, points).at(rows), together, strict=True):
+        np.testing.assert_allclose(np.exp(alone), np.exp(beside), atol=1e-5)
 
 
 class Endless:

@@ -32,6 +32,42 @@ class Block(MaskedAutoregressiveTransform):
         shift, scale = hidden.unflatten(-1, (-1, 2)).unbind(-1)
         return self.univariate(shift, scale)
 
+    @torch.no_grad()
+    def inverse(self, c: Tensor, y: Tensor) -> Tensor:
+        """The points (B, N, D) that become y (B, N, D) given contexts (B, 1, C).
+
+        Column after column, as each is known by those before it. A unit is computed once, as soon
+        as the columns that it reads are known; zuko's inverse computes all units for every column.
+        """
+        order = cast("Tensor", self.order)
+        layers, activation = self._layers(c), cast("Any", self.hyper)[1]
+        known = [order + 1]  # after how many columns, of the columns and of the units of each layer
+        for weight, _ in layers:
+            known.append(((weight != 0) * known[-1]).amax(1))
+        values = [y.new_zeros(*y.shape[:-1], len(each)) for each in known[:-1]]
+        for step in range(self.passes):
+            for at, (weight, bias) in enumerate(layers[:-1]):
+                new = known[at + 1] == step
+                values[at + 1][..., new] = activation(
+                    linear(values[at], weight[new]) + bias[..., new]
+                )
+            column, (weight, bias) = order == step, layers[-1]
+            moments = column.repeat_interleave(2)
+            shift, scale = (
+                (linear(values[-1], weight[moments]) + bias[..., moments])
+                .unflatten(-1, (-1, 2))
+                .unbind(-1)
+            )
+            values[0][..., column] = self.univariate(shift, scale).inv(y[..., column])
+        return values[0]
+
+    def _layers(self, c: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """The weights of each layer, and its biases, those of the first given contexts (..., C)."""
+        first, *rest = (each for each in cast("Any", self.hyper) if hasattr(each, "mask"))
+        of_points, of_context = (first.mask * first.weight).tensor_split([-c.shape[-1]], 1)
+        of_rest = [(layer.mask * layer.weight, layer.bias) for layer in rest]
+        return [(of_points, linear(c, of_context, first.bias)), *of_rest]
+
 
 class Flow(nn.Module):
     """Blocks of MADE, every other one with the columns in reverse order."""
@@ -71,7 +107,7 @@ class Flow(nn.Module):
         shape = (len(context), n, self.columns)
         points = torch.randn(shape, generator=generator, device=context.device).to(context)
         for block in reversed(self.blocks):
-            points = block(context[:, None]).inv(points)
+            points = block.inverse(context[:, None], points)
         return points
 
 

@@ -75,9 +75,19 @@ class Statistician(DensityHead):
 
         context (B, C), points (B, N, D), noise (B, N, Z) standard normal -> (B, N).
         """
+        return self.bound_given(self.moments(context, points), context, points, noise)
+
+    def moments(self, context: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and log-scale of q(z | x): (B, C), (B, N, D) -> (B, N, Z) each."""
         moments = self.posterior(self.encode(points)) + self.posterior_context(context)[:, None]
         mean, log_scale = moments.chunk(2, -1)
-        log_scale = log_scale.clamp(*LOG_SCALES)
+        return mean, log_scale.clamp(*LOG_SCALES)
+
+    def bound_given(
+        self, moments: tuple[Tensor, Tensor], context: Tensor, points: Tensor, noise: Tensor
+    ) -> Tensor:
+        """The same, with the moments of q(z | x), which do not depend on the noise."""
+        mean, log_scale = moments
         latent = mean + log_scale.exp() * noise
         log_q = -(0.5 * noise.square() + log_scale + 0.5 * math.log(2 * math.pi)).sum(-1)
         logits = self.decode(context, latent)
@@ -109,11 +119,13 @@ class StatisticianDensity:
         if points.shape[-1] != columns:
             raise NoMarginal(f"items have {columns} pixels, these have {points.shape[-1]}")
         seen, bounds = points.to(self.context), []
+        moments = self.statistician.moments(self.context, seen)
         generator = Generator().manual_seed(0)
         for _ in range(N_DRAWS):
             noise = torch.randn(1, 1, latent, generator=generator).to(self.context)
             noise = noise.expand(*points.shape[:2], -1)
-            bounds.append(self.statistician.bound(self.context, seen, noise).to(points))
+            bound = self.statistician.bound_given(moments, self.context, seen, noise)
+            bounds.append(bound.to(points))
         return torch.stack(bounds).logsumexp(0) - math.log(N_DRAWS)
 
     def sample(self, n: int, generator: Generator | None = None) -> Tensor:

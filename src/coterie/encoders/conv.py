@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from coterie.functional.repeats import find_repeats
+
 CHANNELS_LAST = torch.channels_last
 Module = TypeVar("Module", bound=nn.Module)
 
@@ -66,10 +68,17 @@ def copy_adapted(encoder: Module, other: Module, images: Tensor) -> Module:
     """
     other.eval().load_state_dict(encoder.state_dict())  # no copy of `forward`: it may be compiled
     norms = [cast(nn.BatchNorm2d, each) for each in other.modules() if _is_norm(each)]
+    first, kind = find_repeats(images)
+    hooks = []
     for norm in norms:
         norm.train()
         norm.momentum = 1.0  # nothing of the old statistics stays
-    other(images)
+        # Images that are there many times count as often, and pass the convolutions once.
+        hooks.append(norm.register_forward_pre_hook(lambda _, given: (given[0][kind],)))
+        hooks.append(norm.register_forward_hook(lambda _, __, found: found[first]))
+    other(images[first])
+    for hook in hooks:
+        hook.remove()
     for norm, before in zip(norms, filter(_is_norm, encoder.modules()), strict=True):
         norm.eval()
         norm.momentum = cast(nn.BatchNorm2d, before).momentum

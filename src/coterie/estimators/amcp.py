@@ -1,14 +1,14 @@
 """The estimator of amortized mixing coupling processes."""
 
 from collections.abc import Sequence
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.deprecation import DEPRECATED
+from coterie.estimators.integers import Integers
 from coterie.functional.mixing import E_STEPS, EStep
 from coterie.inference.endings import EndingName
 
@@ -121,7 +121,7 @@ class AMCP(AmortizedClusterer):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AmortizedClusterer._parameter_constraints,
         "e_step": [StrOptions(set(E_STEPS)), None],
-        "n_em_steps": [Interval(Integral, 0, None, closed="left"), None],
+        "n_em_steps": [Integers(0), None],
         "second_look": ["boolean"],
         "consolidate": ["boolean", StrOptions({DEPRECATED})],
         "update_previous": ["boolean", StrOptions({DEPRECATED})],

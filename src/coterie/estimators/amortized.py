@@ -4,7 +4,6 @@ import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -19,7 +18,7 @@ from sklearn.base import (
     _fit_context,
 )
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from coterie.estimators.answers import Answers, count_rows
 from coterie.estimators.checks import checked_weights, refuse_no_pixels
@@ -27,6 +26,7 @@ from coterie.estimators.deprecation import ending_of
 from coterie.estimators.fitted import Fitted
 from coterie.estimators.found import Found, projected, renumbered, strange_remarks, unstable_remark
 from coterie.estimators.hub import Pretrained
+from coterie.estimators.integers import Integers
 from coterie.estimators.panel import judged_ending
 from coterie.frames.column_roles import LeftOut
 from coterie.frames.encoded_table import Encoded, EncodedTable
@@ -106,14 +106,14 @@ class AmortizedClusterer(
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [str, Path],
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
-        "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [Integers(1), tuple, list, None],
+        "min_cluster_size": [Integers(1)],
         "noise": ["boolean"],
         "columns": ["array-like", None],
         "exclude": ["array-like", None],
         "categorical": ["array-like", None],
         "ending": [StrOptions(set(ENDINGS))],
-        "context_size": [Interval(Integral, 1, None, closed="left"), None],
+        "context_size": [Integers(1), None],
         "whole_trace": ["boolean"],
         "device": [str],
         "random_state": ["random_state"],

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coterie.estimators.fitted import Fitted
+from coterie.estimators.integers import is_integer
 from coterie.estimators.reading import TableReader
 from coterie.estimators.saved import save
 from coterie.frames.images import EncodedImages
@@ -139,9 +140,7 @@ class Answers(TableReader):
         """
         check_is_fitted(self)
         n_samples = number_of_draws(n_samples)
-        if cluster is not None and not (
-            isinstance(cluster, Integral) and 0 <= cluster < self.n_clusters_
-        ):
+        if cluster is not None and not (is_integer(cluster) and 0 <= cluster < self.n_clusters_):
             raise ValueError(
                 f"cluster must be 0 to {self.n_clusters_ - 1}, the clusters found, got {cluster!r}"
             )
@@ -256,13 +255,13 @@ class Answers(TableReader):
 def rows_and_draws(X: Any, n_samples: int) -> tuple[Any, int]:
     """The rows and the number of draws, which may be given alone: `sample_partitions(20)`."""
     if isinstance(X, Integral):
-        X, n_samples = None, int(X)
+        X, n_samples = None, X
     return X, number_of_draws(n_samples)
 
 
 def number_of_draws(n_samples: Any) -> int:
     """The number of draws, if it is one."""
-    if not isinstance(n_samples, Integral) or isinstance(n_samples, bool) or n_samples < 1:
+    if not is_integer(n_samples) or n_samples < 1:
         raise ValueError(f"n_samples must be an integer of 1 or more, got {n_samples!r}")
     return int(n_samples)
 

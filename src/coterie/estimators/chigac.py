@@ -1,7 +1,6 @@
 """The estimator of the cluster-wise hierarchical generative model."""
 
 from collections.abc import Sequence
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, cast, get_args
 
@@ -9,10 +8,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
+from coterie.estimators.integers import Integers
 from coterie.estimators.joint_draws import JointDraws
 from coterie.inference.endings import EndingName
 from coterie.inference.samples import draw_partitions
@@ -105,7 +105,7 @@ class CHiGac(JointDraws):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **JointDraws._parameter_constraints,
         "inference": [StrOptions(set(get_args(InferenceName)))],
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_samples": [Integers(1)],
         "own_statistics": ["boolean"],
     }
 

@@ -1,14 +1,14 @@
 """The estimator of deep amortized clustering."""
 
 from collections.abc import Sequence
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from coterie.estimators.amortized import AmortizedClusterer
 from coterie.estimators.deprecation import DEPRECATED
+from coterie.estimators.integers import Integers
 from coterie.inference.endings import EndingName
 
 
@@ -97,7 +97,7 @@ class DAC(AmortizedClusterer):
     system = "dac"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **AmortizedClusterer._parameter_constraints,
-        "n_restarts": [Interval(Integral, 1, None, closed="left"), None],
+        "n_restarts": [Integers(1), None],
         "anchor": [StrOptions({"random", "promise"}), None],
         "own_statistics": ["boolean"],
         "consolidate": ["boolean", StrOptions({DEPRECATED})],

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, NamedTuple, Self, cast, get_args
@@ -16,11 +15,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from coterie.data.collections import held
 from coterie.encoders.resnet import Backbone
 from coterie.estimators.image_input import as_images, brightness_note, refuse_other_shape
+from coterie.estimators.integers import Integers
 from coterie.inference.result import Clustering
 from coterie.systems.mice.config import MOST_CLUSTERS
 from coterie.systems.mice.mice import MiCE as Network
@@ -100,10 +100,10 @@ class MiCE(ClusterMixin, BaseEstimator):
     system: ClassVar[str] = "mice"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "weights": [str, Path, None],
-        "n_clusters": [Interval(Integral, 2, None, closed="left"), None],
+        "n_clusters": [Integers(2), None],
         "train": ["boolean", None],
         "backbone": [StrOptions(set(get_args(Backbone))), None],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "epochs": [Integers(1)],
         "checkpoint": [str, Path, None],
         "progress": ["boolean"],
         "device": [str],

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from sklearn.utils._param_validation import Interval
 from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.estimators.answers import count_rows
 from coterie.estimators.found import Found
+from coterie.estimators.integers import Integers
 from coterie.estimators.joint_draws import JointDraws
 from coterie.inference.config import InferenceConfig
 from coterie.inference.endings import Ending, EndingName
@@ -90,7 +89,7 @@ class NCP(JointDraws):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **JointDraws._parameter_constraints,
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_samples": [Integers(1)],
     }
 
     def __init__(

@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from coterie.functional.principal import on_axes, principal_axes
+from coterie.functional.repeats import find_repeats
 
 CHUNK = 256
 LEAST_IMAGES = 16  # fewer have no statistics worth using
@@ -56,15 +57,15 @@ class EncodedImages:
         weight = next(encoder.parameters())
         # Chunks of one size: the last digits of a product depend on how many images share it.
         pixels = torch.from_numpy(np.ascontiguousarray(table, dtype=np.float32))
-        pixels = 1 - pixels if self.inverted else pixels
+        if not len(pixels):
+            return np.empty((0, encoder.width), dtype=np.float32)
+        distinct, kind = find_repeats(pixels)  # a few images may stand for thousands, by weight
+        pixels = 1 - pixels[distinct] if self.inverted else pixels[distinct]
         vectors = [
             encoder(_filled(part, CHUNK).view(-1, *self.image).to(weight))[: len(part)]
             for part in pixels.split(CHUNK)
-            if len(part)
         ]
-        if not vectors:
-            return np.empty((0, encoder.width), dtype=np.float32)
-        return torch.cat(vectors).float().cpu().numpy()
+        return torch.cat(vectors).float().cpu().numpy()[kind.numpy()]
 
     def in_units(self, table: NDArray) -> NDArray[np.float64]:
         """The pixels as they are: (n, C H W)."""

@@ -47,7 +47,9 @@ class Constraints:
         if n_clusters is None:
             return cls(1, None, min_cluster_size, noise)
         bounds = n_clusters if isinstance(n_clusters, Sequence) else (n_clusters, n_clusters)
-        whole = all(isinstance(each, int | np.integer) for each in bounds)
+        whole = all(
+            isinstance(each, int | np.integer) and not isinstance(each, bool) for each in bounds
+        )
         if len(bounds) != 2 or not whole or not 1 <= bounds[0] <= bounds[1]:
             raise ValueError(
                 "n_clusters must be a number, or a range (low, high) with 1 <= low <= high, got"

@@ -26,6 +26,7 @@ NEIGHBOURS = 3  # a cluster is shown with each of so many others, the nearest
 # were two clusters had less than .961.
 SURE_OF_TWO = 0.96
 ROUNDS = 4  # of looks at pairs, before and after the one at each cluster alone
+SIDE_BY_SIDE = 8192  # points, padding included; more take longer than one after another
 STEPS = 12  # a network that has not finished two clusters by then does not know such sets
 
 
@@ -45,8 +46,12 @@ class Looks:
         None of a group in which the network finds no end of clusters.
         """
         unknown = {each.tobytes(): each for each in rows if each.tobytes() not in self._said}
-        if unknown:
-            self._said.update(zip(unknown, self._look([*unknown.values()]), strict=True))
+        names = [*unknown]
+        for group in bundles([len(each) for each in unknown.values()]):
+            shown = [names[number] for number in group]
+            self._said.update(
+                zip(shown, self._look([unknown[each] for each in shown]), strict=True)
+            )
         return [self._said[each.tobytes()] for each in rows]
 
     @torch.inference_mode()
@@ -60,6 +65,19 @@ class Looks:
             each[: len(members)] if whole else None
             for each, members, whole in zip(found, rows, ended, strict=True)
         ]
+
+
+def bundles(sizes: Sequence[int]) -> list[list[int]]:
+    """Which of some sets are looked at side by side: those of like sizes, padded to the longest.
+
+    All wait for the one that takes the most steps, so few do where sets are large.
+    """
+    found = list[list[int]]()
+    for number in sorted(range(len(sizes)), key=lambda each: -sizes[each]):
+        if not found or (len(found[-1]) + 1) * sizes[found[-1][0]] > SIDE_BY_SIDE:
+            found.append([])
+        found[-1].append(number)
+    return found
 
 
 def settled(looks: Looks, labels: Labels) -> Labels:

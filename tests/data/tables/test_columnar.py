@@ -128,6 +128,64 @@ def test_text_that_is_no_text_is_refused_and_does_not_panic(tmp_path):
         list(Parquet(tmp_path / "t.parquet", "it").batches())
 
 
+NAME, NO_TEXT = "NAMExx", b"NAM\xff\xfex"
+NUMBERS = pa.array([1.0, 2.0])
+RECORD = pa.StructArray.from_arrays([NUMBERS], [NAME])
+NAMED = {
+    "column": pa.table({NAME: NUMBERS}),
+    "record": pa.table({"r": RECORD}),
+    "records": pa.table({"r": pa.array([[{NAME: 1.0}]] * 2)}),
+    "list": pa.table({"r": pa.array([[1.0]] * 2, pa.list_(pa.field(NAME, pa.float64())))}),
+    "categories": pa.table({"r": pa.DictionaryArray.from_arrays(pa.array([0, 1]), RECORD)}),
+    "map": pa.table({"r": pa.array([[("a", {NAME: 1.0})]] * 2, pa.map_(pa.string(), RECORD.type))}),
+    "time zone": pa.table({"r": pa.array([0, 1], pa.timestamp("us", tz=NAME))}),
+    "note": pa.table(
+        [NUMBERS], schema=pa.schema([pa.field("r", pa.float64(), metadata={"k": NAME})])
+    ),
+}
+
+
+# Parquet has no categories of records, and its own name for what a list holds.
+STORED = [
+    (place, suffix)
+    for place in NAMED
+    for suffix in FORMATS
+    if suffix != "parquet" or place not in ("categories", "list")
+]
+
+
+def misnamed(table):
+    """The table with a name that is no text."""
+    sink = pa.BufferOutputStream()
+    write_stream(table, sink)
+    whole = sink.getvalue().to_pybytes()
+    assert NAME.encode() in whole
+    return pa.ipc.open_stream(whole.replace(NAME.encode(), NO_TEXT)).read_all()
+
+
+@pytest.mark.parametrize(("place", "suffix"), STORED)
+def test_a_name_that_is_no_text_is_refused_and_nothing_panics(tmp_path, capfd, place, suffix):
+    kind, write, _ = FORMATS[suffix]
+    write(misnamed(NAMED[place]), tmp_path / "t")
+    with pytest.raises(SourceError, match=r"it is a damaged .* file: 'utf-8' codec"):
+        list(kind(tmp_path / "t", "it").batches())
+    assert capfd.readouterr().err == ""  # where the engine of polars prints a panic
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_notes_on_a_table_may_be_any_bytes(tmp_path, capfd, suffix):
+    kind, write, read = FORMATS[suffix]
+    table = pa.table({"x": NUMBERS}).replace_schema_metadata({b"made by": NO_TEXT})
+    write(table, tmp_path / "t")
+    source = kind(tmp_path / "t", "it")
+    (batch,) = source.batches()
+    assert batch.frame["x"].to_list() == [1.0, 2.0]
+    with source.writer(tmp_path / "out") as writer:
+        writer.write(batch, np.array([0, 1]), np.array([1.0, 0.5]))
+    assert read(tmp_path / "out").schema.metadata[b"made by"] == NO_TEXT
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize("error", [pl.exceptions.PanicException, pl.exceptions.ComputeError])
 def test_a_panic_of_the_reader_is_an_error_of_the_file(tmp_path, monkeypatch, error):
     def failing(*_):

@@ -37,6 +37,8 @@ class Columnar:
         with self._refusing():
             self.schema, self._n_rows = self._describe()
             self.columns: tuple[str, ...] = tuple(self.schema.names)
+            for field in self.schema:
+                _require_text(field)
         if len(set(self.columns)) < len(self.columns):
             twice = next(name for name in self.columns if self.columns.count(name) > 1)
             raise SourceError(f"{name} has several columns {twice!r}; rename them first")
@@ -164,6 +166,21 @@ class _BatchWriter:
         added = [pyarrow().array(labels.astype(np.int32)), pyarrow().array(confidence)]
         columns = [*batch.native.columns, *added]
         self._file.write_batch(pyarrow().record_batch(columns, schema=self.schema))
+
+
+def _require_text(field: Any) -> None:
+    """Raise a UnicodeDecodeError for a field with a name or a note, at any depth, that is no text.
+
+    polars would panic, and its engine prints a trace before anybody can handle that.
+    """
+    _ = field.name, getattr(field.type, "tz", None)  # pyarrow decodes them when asked
+    for note in (field.metadata or {}).items():
+        b" ".join(note).decode()
+    kind = getattr(field.type, "storage_type", field.type)  # of an extension
+    for i in range(kind.num_fields):
+        _require_text(kind.field(i))
+    if hasattr(kind, "index_type"):  # of a dictionary
+        _require_text(pyarrow().field("", kind.value_type))
 
 
 def _cut(batch: Any) -> Iterator[Any]:

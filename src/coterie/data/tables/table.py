@@ -179,7 +179,10 @@ def xlsxwriter() -> ModuleType:
 
 
 def as_frame(batch: Any, columns: tuple[str, ...]) -> "pl.DataFrame":
-    """An Arrow batch as a data frame with these names, because polars renames unnamed columns."""
-    frame: pl.DataFrame = polars().from_arrow(batch)
+    """An Arrow batch as a data frame with these names, because polars renames unnamed columns.
+
+    Notes on the whole table may be any bytes; polars would panic at those that are no text.
+    """
+    frame: pl.DataFrame = polars().from_arrow(batch.replace_schema_metadata())
     frame.columns = list(columns)
     return frame
