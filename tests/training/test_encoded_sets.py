@@ -7,8 +7,9 @@ import torch
 
 from coterie.data.glyph_episodes import GlyphEpisodes
 from coterie.data.image_episodes import ImageEpisodes
+from coterie.data.pools import open_pool
 from coterie.systems.registry import build
-from coterie.training.encoded_sets import EncodedSets
+from coterie.training.encoded_sets import EncodedImages, EncodedSets, encoder_of
 from coterie.training.image_set_recipes import IMAGE_SET_RECIPES, with_encoder
 from coterie.training.trainer import train
 from coterie.weights.format import load_card, load_system, make_card, save_system
@@ -30,7 +31,7 @@ def weights(tmp_path):
 
 def source(weights, **changes):
     episodes = GlyphEpisodes("mnist-even", n_max=40, k_max=4)
-    return replace(EncodedSets(episodes, weights, 6, 6, 1.3), **changes)
+    return replace(EncodedSets(episodes, weights, 6, 1.3, bank=6), **changes)
 
 
 def drawn(sets, n_sets=12, seed=0):
@@ -79,11 +80,45 @@ def test_photographs_that_a_set_lacks_stay_out(weights):
     assert recipe.prior.episodes.views is None
     assert "up to 1600 images" in recipe.trained_on
     episodes = ImageEpisodes("mnist-even", n_max=40, k_max=4, images_per_class=10, hidden=0.5)
-    batch = drawn(source(weights, episodes=episodes, least=1.0))
+    batch = drawn(EncodedImages(episodes, weights, 6, 1.3))
     assert torch.equal(batch.mask, batch.labels >= 0)
     sizes = batch.mask.sum(1)
     assert int(sizes.min()) < 30 <= int(sizes.max())
-    assert torch.equal(batch.mask, torch.arange(40) < sizes[:, None])
+    assert (batch.points[~batch.mask] == 0).all()
+
+
+def test_images_encoded_once_are_those_that_would_be_drawn(weights):
+    """Up to the signs of the axes, with nothing stretched."""
+    episodes = ImageEpisodes("mnist-even", n_max=30, k_max=4, concentration=5)
+    batch = drawn(EncodedImages(episodes, weights, 6, 0.0), n_sets=2)
+    shown = episodes.sample(2, torch.Generator().manual_seed(0))
+    encoded = load_system(Path(weights))[0].as_vectors(shown)
+    assert torch.equal(batch.labels, shown.labels)
+    for here, there, mask in zip(batch.points, encoded.points, shown.mask, strict=True):
+        here, there = here[mask], there[mask]
+        torch.testing.assert_close(here @ here.T, there @ there.T, atol=0.1, rtol=0)
+
+
+def test_images_that_are_changed_for_each_set_are_not_encoded_once():
+    with pytest.raises(ValueError, match="cannot be encoded once"):
+        EncodedImages(ImageEpisodes("mnist-even", 30, 4, symmetries=8), "", 6, 0.0)
+
+
+def test_the_vectors_of_a_network_without_classes_are_centred(tmp_path):
+    if not os.environ.get("COTERIE_DATA"):
+        pytest.skip("COTERIE_DATA does not name a folder with the real data sets")
+    settings = {"backbone": "small", "mean": (0.13,), "std": (0.31,), "shape": (28, 28), "queue": 8}
+    moco = build("moco", settings)
+    path = tmp_path / "moco.safetensors"
+    save_system(path, moco.eval(), make_card(moco))
+    encoder = encoder_of(str(path), "mnist-even")
+    images = torch.from_numpy(open_pool("mnist-even").images[::30]).float() / 255
+    with torch.no_grad():
+        centred, plain = encoder(images), moco.pair.teacher.features(images)
+    mean = torch.nn.functional.normalize(plain, dim=-1).mean(0)
+    assert mean.norm() > 0.9  # all on one side
+    assert centred.mean(0).norm() < 0.3 * centred.norm(dim=-1).mean()
+    torch.testing.assert_close(encoder.centre, mean, atol=0.01, rtol=0)
 
 
 def test_the_recipe_learns_from_them_and_keeps_the_encoder(weights, tmp_path):

@@ -190,7 +190,7 @@ def test_scores_are_written_along_the_way(pool, tmp_path):
 
 def test_every_image_of_a_recipe_is_of_the_training_side():
     for recipe in map(preset, IMAGE_SET_RECIPES):
-        assert recipe.prior.pool.endswith(("-even", "-first"))
+        assert recipe.prior.pool.endswith(("-even", "-even-letters", "-first"))
         assert not getattr(recipe.prior, "left_out", ())
     assert isinstance(image_set_recipes.DATA["cifar10"].episodes, ImageEpisodes)
 

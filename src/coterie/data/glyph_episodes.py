@@ -23,11 +23,15 @@ from coterie.data.priors.draws import Draws
 from coterie.data.priors.mog import compose
 
 N_TURNS = 8  # the symmetries of a square, in the order of `turned`
-# Symmetries under which a digit looks the same; the others' eight are all different.
-ALIKE: dict[str, tuple[tuple[int, ...], ...]] = {
-    "0": (tuple(range(N_TURNS)),),
-    "8": ((0, 2, 5, 7), (1, 3, 4, 6)),
-    "2": ((0, 2), (1, 3), (4, 6), (5, 7)),
+Turns = tuple[tuple[int, ...], ...]
+# Symmetries under which a character looks the same; the others' eight are all different.
+ROUND: Turns = (tuple(range(N_TURNS)),)
+UPRIGHT_OR_LYING: Turns = ((0, 2, 5, 7), (1, 3, 4, 6))
+UPSIDE_DOWN: Turns = ((0, 2), (1, 3), (4, 6), (5, 7))
+ALIKE: dict[str, Turns] = {
+    **dict.fromkeys("0IOX", ROUND),
+    **dict.fromkeys("8H", UPRIGHT_OR_LYING),
+    **dict.fromkeys("2NSZ", UPSIDE_DOWN),
 }
 N_JOINS = 4  # left and right, above and below, on top of each other, squeezed side by side
 JITTER = DigitViews(rotation=15, shear=0.2, scale=0.15, shift=0.05, warp=0.03, thick=0.5)

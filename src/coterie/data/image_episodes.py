@@ -65,31 +65,13 @@ class ImageEpisodes:
 
         Points are (B, N, C H W) where they are flat.
         """
-        bank, draws = (
-            open_bank(self.pool, self.left_out, self.classes, generator.device),
-            Draws(generator),
-        )
-        if self.k_max > len(bank.starts):
-            raise ValueError(f"{self.pool} has {len(bank.starts)} classes, not {self.k_max}")
-        together = draws.chance(self.one_group, n_sets, 1)
-        classes = self._classes(bank, together, draws)  # (B, K)
-        if self.concentration is None:
-            number, labels, mask = self._balanced(bank, classes, draws)
-        else:
-            _, labels, mask = compose(
-                n_sets,
-                self.n_max,
-                self.k_max,
-                generator,
-                concentration=self.concentration,
-                any_k=self.any_k,
-            )
-            number = any_image(bank, of_label(classes, labels), draws)
+        draws = Draws(generator)
+        drawn = self.draw(n_sets, generator)
         turns = draws.choice(self.symmetries, n_sets, self.k_max)
-        turns = torch.where(together, turns[:, :1], turns)
-        images = bank.images[number.flatten()]  # (B N, C, H, W)
+        turns = torch.where(drawn.together, turns[:, :1], turns)
+        images = self.bank(generator.device).images[drawn.number.flatten()]  # (B N, C, H, W)
         if self.symmetries > 1:
-            images = turned(images, of_label(turns, labels).flatten())
+            images = turned(images, of_label(turns, drawn.labels).flatten())
         points = images.float() / 255
         if self.views is not None:
             points = self.views(points, generator)
@@ -97,7 +79,31 @@ class ImageEpisodes:
             points = (draws.uniform(0, 1, *points.shape) < points).to(points)
         # Points that are not there are images too: batch normalisation must not see blank ones.
         points = points.flatten(1) if self.flat else points
-        return SetBatch(points.view(n_sets, self.n_max, *points.shape[1:]), mask, labels)
+        points = points.view(n_sets, self.n_max, *points.shape[1:])
+        return SetBatch(points, drawn.mask, drawn.labels)
+
+    def draw(self, n_sets: int, generator: Generator) -> "Drawn":
+        """Which images of the bank the sets consist of."""
+        bank, draws = self.bank(generator.device), Draws(generator)
+        if self.k_max > len(bank.starts):
+            raise ValueError(f"{self.pool} has {len(bank.starts)} classes, not {self.k_max}")
+        together = draws.chance(self.one_group, n_sets, 1)
+        classes = self._classes(bank, together, draws)  # (B, K)
+        if self.concentration is None:
+            return Drawn(*self._balanced(bank, classes, draws), together)
+        _, labels, mask = compose(
+            n_sets,
+            self.n_max,
+            self.k_max,
+            generator,
+            concentration=self.concentration,
+            any_k=self.any_k,
+        )
+        return Drawn(any_image(bank, of_label(classes, labels), draws), labels, mask, together)
+
+    def bank(self, device: torch.device) -> "Bank":
+        """The images to draw from."""
+        return open_bank(self.pool, self.left_out, self.classes, device)
 
     def _classes(self, bank: "Bank", together: Tensor, draws: Draws) -> Tensor:
         """Different classes for each set, those of one group first where that is asked: (B, K)."""
@@ -108,7 +114,9 @@ class ImageEpisodes:
         ticket = draws.uniform(0, 1, n_sets, n_classes) + first
         return ticket.topk(self.k_max, 1).indices
 
-    def _balanced(self, bank: "Bank", classes: Tensor, draws: Draws) -> "_Drawn":
+    def _balanced(
+        self, bank: "Bank", classes: Tensor, draws: Draws
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Some images of k_min to k_max classes, none twice."""
         n_sets, each = len(classes), self.images_per_class
         n_classes = self.k_min + draws.choice(self.k_max - self.k_min + 1, n_sets, 1)
@@ -125,7 +133,7 @@ class ImageEpisodes:
         chosen = (ticket - valid.float()).topk(self.n_max, 1, largest=False, sorted=False).indices
         mask = valid.gather(1, chosen)
         labels = torch.where(mask, chosen // each, -1)
-        return _Drawn(number.gather(1, chosen), labels, mask)
+        return number.gather(1, chosen), labels, mask
 
 
 class Bank(NamedTuple):
@@ -138,12 +146,16 @@ class Bank(NamedTuple):
     names: tuple[str, ...]
 
 
-class _Drawn(NamedTuple):
-    """Which image each point of a set is, its class in the set and whether it is there: (B, N)."""
+class Drawn(NamedTuple):
+    """Which image each point of a set is, its class in the set and whether it is there: (B, N).
+
+    together: the sets of one group, (B, 1).
+    """
 
     number: Tensor
     labels: Tensor
     mask: Tensor
+    together: Tensor
 
 
 @lru_cache(maxsize=4)

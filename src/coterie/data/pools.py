@@ -148,6 +148,26 @@ def _tiny_imagenet(folder: Path, *, classes: range) -> ImagePool:
     return _of_classes(images, labels, np.array(classes), names)
 
 
+def _letters(folder: Path) -> ImagePool:
+    """The letters of EMNIST, without its digits."""
+    with np.load(folder / "emnist_bymerge_subset.npz") as file:
+        images, labels = file["x"][:, None], file["y"].astype(np.int64)
+        characters = [str(character) for character in file["class_chars"]]
+    wanted = [place for place, name in enumerate(characters) if not name.isdigit()]
+    return _of_classes(images, labels, np.array(wanted), characters)
+
+
+def _digits_and_letters(folder: Path) -> ImagePool:
+    """The even digits of MNIST's training split, and the letters of EMNIST."""
+    digits, letters = (POOLS[name](folder) for name in ("mnist-even", "emnist-letters"))
+    return digits._replace(
+        images=np.concatenate([digits.images, letters.images]),
+        counts=np.concatenate([digits.counts, letters.counts]),
+        class_names=digits.class_names + letters.class_names,
+        groups=np.concatenate([digits.groups, letters.groups]),
+    )
+
+
 def _of_classes(
     images: NDArray[np.uint8],
     labels: NDArray[np.int64],
@@ -175,11 +195,13 @@ POOLS: dict[str, Callable[[Path], ImagePool]] = {
     "emnist-seen-train": partial(_emnist, seen=True, held_out=False),
     "emnist-seen-test": partial(_emnist, seen=True, held_out=True),
     "emnist-unseen": partial(_emnist, seen=False),
+    "emnist-letters": _letters,
     "mnist-train": partial(_mnist, classes=range(10), train=True),
     "mnist-test": partial(_mnist, classes=range(10), train=False),
     "mnist-even": partial(_mnist, classes=EVEN, train=True),
     "mnist-even-test": partial(_mnist, classes=EVEN, train=False),
     "mnist-odd": partial(_mnist, classes=ODD),
+    "mnist-even-letters": _digits_and_letters,
     "cifar10-even": partial(_cifar10, classes=EVEN, train=True),
     "cifar10-even-test": partial(_cifar10, classes=EVEN, train=False),
     "cifar10-odd": partial(_cifar10, classes=ODD),

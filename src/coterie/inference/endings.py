@@ -179,7 +179,7 @@ def directed(proposal: Proposal, context: Context, constraints: Constraints) -> 
         )
     sizes = np.bincount(labels[labels >= 0])
     least = max(traits.least_members, traits.least_share * len(labels))
-    least = min(least, _half_a_large_one(sizes))
+    least = min(least, _half_a_large_one(sizes), *sorted(sizes)[-constraints.at_least :])
     number = np.where(sizes >= least, (sizes >= least).cumsum() - 1, -1)
     labels = np.where(labels >= 0, number[labels], -1)
     rule = DirectionRule.of(

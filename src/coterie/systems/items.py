@@ -12,7 +12,7 @@ import torch
 from torch import Generator, Tensor, autocast, nn
 
 from coterie.data.batch import SetBatch
-from coterie.encoders.images import ConvEncoder, EncoderName, ResNetEncoder, make_encoder
+from coterie.encoders.images import EncoderName, ItemEncoder, make_encoder
 from coterie.encoders.protocol import encode_sets
 from coterie.frames.protocol import FrameKind
 from coterie.functional.loosening import loosened
@@ -41,21 +41,23 @@ class ItemSettings:
     """What the points of a set are: vectors of some columns, or images that are encoded as such.
 
     image: their shape (C, H, W), empty for sets of vectors; backbone: of the encoder; convolutions:
-    the channels of the stages of the one called "conv"; embedding: the length of an image's vector,
-    of which the set network reads `columns` principal axes of the set, 0: the encoder's vectors
-    have `columns` themselves; neighbour_weight: the weight of a loss on the vectors alone;
-    mix_columns: whether a training set's columns are permuted and their signs flipped, so that the
-    set network cannot learn classes by heart; looseness: up to how many times a cluster of a
-    training set is stretched about its mean, 0 for never; set_statistics: whether a set is encoded
-    by its own batch statistics in training, or all sets of a step by theirs; least_members,
-    least_share: the fewest points of a cluster in training, and the smallest share of its set;
-    most_leakage: by how much clusters may leak into each other at the end (`Traits`).
+    the channels of the stages of the one called "conv"; towers: several such networks side by
+    side instead, each by its channels and the length of its vectors; embedding: the length of an
+    image's vector, of which the set network reads `columns` principal axes of the set, 0: the
+    encoder's vectors have `columns` themselves; neighbour_weight: the weight of a loss on the
+    vectors alone; mix_columns: whether a training set's columns are permuted and their signs
+    flipped, so that the set network cannot learn classes by heart; looseness: up to how many times
+    a cluster of a training set is stretched about its mean, 0 for never; set_statistics: whether a
+    set is encoded by its own batch statistics in training, or all sets of a step by theirs;
+    least_members, least_share: the fewest points of a cluster in training, and the smallest share
+    of its set; most_leakage: by how much clusters may leak into each other at the end (`Traits`).
     """
 
     columns: int = 2
     image: tuple[int, ...] = ()
     backbone: EncoderName = "conv"
     convolutions: tuple[int, ...] = (64, 128, 256)
+    towers: tuple[tuple[int, ...], ...] = ()
     embedding: int = 0
     neighbour_weight: float = 0.0
     mix_columns: bool = False
@@ -69,6 +71,7 @@ class ItemSettings:
         """Tuples of the lists that JSON cards hold."""
         for name in ("image", "convolutions"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "towers", tuple(tuple(tower) for tower in self.towers))
 
     def check_items(self) -> None:
         """Refuse settings of images that do not go together."""
@@ -82,6 +85,9 @@ class ItemSettings:
                 f"vectors of {self.embedding} have no {self.columns} principal axes: embedding must"
                 " be at least columns"
             )
+        widths = sum(width for *_, width in self.towers)
+        if self.towers and widths != self.embedding:
+            raise ValueError(f"the towers' vectors have {widths} numbers, embedding must be that")
         if self.looseness and not self.embedding:
             raise ValueError("looseness needs an embedding, whose encoder does not learn from it")
 
@@ -102,7 +108,7 @@ class ItemSystem(nn.Module):
     """A system of sets of vectors, with an encoder in front where its items are images."""
 
     frame: FrameKind = "plain"  # that of training
-    item_encoder: ConvEncoder | ResNetEncoder | None
+    item_encoder: ItemEncoder | None
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -111,7 +117,7 @@ class ItemSystem(nn.Module):
         if config.image:
             width = config.embedding or config.columns
             self.item_encoder = make_encoder(
-                config.backbone, config.image, config.convolutions, width
+                config.backbone, config.image, config.convolutions, width, config.towers
             )
 
     @property

@@ -14,7 +14,7 @@ from coterie.data.augmentation import PhotoViews
 from coterie.data.glyph_episodes import GlyphEpisodes
 from coterie.data.image_episodes import ImageEpisodes
 from coterie.encoders.resnet import STAGES
-from coterie.training.encoded_sets import EncodedSets
+from coterie.training.encoded_sets import EncodedImages, EncodedSets
 from coterie.training.recipe import Recipe, TrainingConfig
 from coterie.weights.catalogue import find
 from coterie.weights.format import load_card
@@ -34,8 +34,28 @@ class ImageSets:
 WITHOUT_LABELS = ("moco", "mice")
 # What one core of a CPU trains in half an hour.
 SMALL_ENCODER = {"convolutions": (32, 64, 128), "embedding": 256}
+# The smallest set network there is, which learns beside an encoder and is thrown away.
+LEAST_NETWORK = {
+    "width": 8,
+    "heads": 2,
+    "references": 2,
+    "encoder_blocks": 1,
+    "read_width": 8,
+    "questions": 1,
+    "columns": 4,
+}
+MANY_CLASSES = 16
 ENCODER_STEPS, ENCODER_FALLS = 4_700, (3_000, 3_700, 4_200, 4_500)
 FROZEN_STEPS, BANK = 1_200, 800
+SMALL_NETWORK: dict[str, Any] = {
+    "heads": 4,
+    "references": 32,
+    "encoder_blocks": 2,
+    "activation": "relu",
+    "read_width": 32,
+    "questions": 8,
+    "proposals": 16,
+}
 MOST_LEAKAGE = 0.25  # chosen on sets of EMNIST letters: 0.2 to 0.35 were tried
 # Coordinates on a set's principal axes; the encoder learns from neighbours (`systems/items.py`).
 ON_AXES = {"columns": 16, "neighbour_weight": 1.0, "set_statistics": False, "cluster_scale": 0.4}
@@ -220,7 +240,8 @@ def with_encoder(recipe: Recipe, encoder_from: str) -> Recipe:
         encoder = {"backbone": card.settings["backbone"], "embedding": first << (len(depths) - 1)}
         whose = "trained without labels"
     elif card.settings.get("embedding"):
-        encoder = {name: card.settings[name] for name in ("backbone", "convolutions", "embedding")}
+        names = ("backbone", "convolutions", "towers", "embedding")
+        encoder = {name: card.settings[name] for name in names if name in card.settings}
         whose = f"of {card.system}, trained on {card.trained_on}"
     else:
         raise ValueError(
@@ -237,40 +258,44 @@ def with_encoder(recipe: Recipe, encoder_from: str) -> Recipe:
     )
 
 
-def _encoded_once(recipe: Recipe) -> EncodedSets:
-    """The recipe's sets as a bank of vectors, of which larger sets cost little.
+def _encoded_once(recipe: Recipe) -> EncodedSets | EncodedImages:
+    """The recipe's sets as vectors, of which larger sets cost little.
 
     Photographs are shown as they are: views are for an encoder that learns.
     """
     prior = recipe.prior
-    if isinstance(prior, EncodedSets):
+    if isinstance(prior, EncodedSets | EncodedImages):
         return prior
     if recipe.system != "ncp":
         prior = replace(prior, n_max=2 * prior.n_max)
-    if isinstance(prior, ImageEpisodes):
-        prior = replace(prior, views=None)
     columns, looseness = recipe.settings["columns"], recipe.settings["looseness"]
-    return EncodedSets(prior, "", BANK, columns, looseness)
+    if isinstance(prior, GlyphEpisodes):
+        return EncodedSets(prior, "", columns, looseness, bank=BANK)
+    return EncodedImages(replace(prior, views=None), "", columns, looseness)
+
+
+def mnist_letters() -> Recipe:
+    """An encoder that learns from letters too, to be joined with one of digits alone."""
+    recipe = image_set_recipe(
+        "mnist",
+        settings={**LEAST_NETWORK, "embedding": 256},
+        steps=3_000,
+        learning_rate=2e-3,
+    )
+    return replace(
+        recipe,
+        name="amcp-mnist-letters",
+        settings={**recipe.settings, "k_max": MANY_CLASSES},
+        prior=replace(recipe.prior, pool="mnist-even-letters", k_max=MANY_CLASSES),
+        trained_on=f"{recipe.trained_on} and of EMNIST's letters",
+    )
 
 
 def mnist_encoder() -> Recipe:
-    """An encoder for `amcp-mnist-frozen`, by one core of a CPU.
-
-    Beside it learns the smallest set network there is, which is thrown away.
-    """
+    """An encoder for `amcp-mnist-frozen`, by one core of a CPU."""
     recipe = image_set_recipe(
         "mnist",
-        settings={
-            **SMALL_ENCODER,
-            "width": 8,
-            "heads": 2,
-            "references": 2,
-            "encoder_blocks": 1,
-            "activation": "relu",
-            "read_width": 8,
-            "questions": 1,
-            "columns": 4,
-        },
+        settings={**LEAST_NETWORK, **SMALL_ENCODER, "activation": "relu"},
         sets_per_step=8,
         steps=ENCODER_STEPS,
         learning_rate=2e-3,
@@ -291,14 +316,8 @@ def mnist_frozen() -> Recipe:
         "mnist",
         settings={
             **SMALL_ENCODER,
+            **SMALL_NETWORK,
             "width": 64,
-            "heads": 4,
-            "references": 32,
-            "encoder_blocks": 2,
-            "activation": "relu",
-            "read_width": 32,
-            "questions": 8,
-            "proposals": 16,
             "most_leakage": MOST_LEAKAGE,
         },
         steps=FROZEN_STEPS,
@@ -310,8 +329,29 @@ def mnist_frozen() -> Recipe:
     return replace(
         recipe,
         name="amcp-mnist-frozen",
-        prior=EncodedSets(episodes, "", BANK, columns, looseness),
+        prior=EncodedSets(episodes, "", columns, looseness, bank=BANK),
         trained_on=recipe.trained_on.replace(str(recipe.prior.n_max), str(episodes.n_max)),
+    )
+
+
+def cifar10_frozen() -> Recipe:
+    """AMCP by one core of a CPU, on the vectors of an encoder that was trained without labels.
+
+    Few axes hold what tells the classes of such an encoder apart.
+    """
+    recipe = image_set_recipe(
+        "cifar10",
+        settings={**SMALL_NETWORK, "width": 128, "columns": 8, "least_share": 0.05},
+        steps=2_500,
+        sets_per_step=12,
+        precision="32-true",
+    )
+    episodes = replace(recipe.prior, views=None)
+    columns, looseness = recipe.settings["columns"], recipe.settings["looseness"]
+    return replace(
+        recipe,
+        name="amcp-cifar10-frozen",
+        prior=EncodedImages(episodes, "", columns, looseness),
     )
 
 
@@ -321,8 +361,10 @@ def image_set_recipes(data: str) -> list[Recipe]:
 
 
 IMAGE_SET_RECIPES: dict[str, Callable[..., Recipe]] = {
+    "amcp-mnist-letters": mnist_letters,
     "amcp-mnist-encoder": mnist_encoder,
     "amcp-mnist-frozen": mnist_frozen,
+    "amcp-cifar10-frozen": cifar10_frozen,
     **{
         f"{method}-{data}": partial(image_set_recipe, data, method)
         for data in DATA

@@ -9,7 +9,7 @@ What a system may bring to it, such as optimizers and hooks, is in `systems/lear
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from lightning.fabric import Fabric
@@ -25,6 +25,7 @@ from coterie.systems.learning import Learnt
 from coterie.systems.registry import build, settings_of, traits_of
 from coterie.training.callbacks import Checkpoints, Progress, Schedule, require_finite
 from coterie.training.checkpoint import load_checkpoint
+from coterie.training.encoded_sets import encoder_of
 from coterie.training.optimizers import make_optimizers
 from coterie.training.recipe import Recipe
 from coterie.training.recording import Recording
@@ -193,16 +194,10 @@ def _fresh_system(recipe: Recipe) -> nn.Module:
 
 def _take_encoder(recipe: Recipe, system: Any) -> None:
     """Start the encoder of images from that of another network, or from MoCo's or MiCE's."""
-    known, card = load_system(find(recipe.encoder_from))
-    pair, encoder = getattr(known, "pair", None), getattr(known, "item_encoder", None)
+    encoder = encoder_of(recipe.encoder_from, recipe.prior.pool)
     try:
-        if isinstance(encoder, nn.Module):
-            system.item_encoder.load_state_dict(encoder.state_dict())
-        elif pair is not None:
-            system.item_encoder.start_from(cast(Any, pair).teacher)
-        else:
-            raise WeightsError(f"{recipe.encoder_from} is of {card.system!r}, without an encoder")
-    except (AttributeError, RuntimeError, ValueError) as error:
+        system.item_encoder.load_state_dict(encoder.state_dict())
+    except (AttributeError, RuntimeError) as error:
         raise WeightsError(
             f"the encoder of {recipe.encoder_from} is none for recipe {recipe.name!r}: {error}"
         ) from error
