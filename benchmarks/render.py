@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pages.before_after import before_after
 from pages.chigac import chigac
+from pages.collections import collection_curve, collection_speed
 from pages.doubts import doubts
 from pages.honesty import honesty
 from pages.images import image_classes_seen, image_sets, image_studies, images_unmeasured
@@ -36,6 +37,7 @@ PAGES = (
             "chigac.md",
             "dac.md",
             "images.md",
+            "mice.md",
             "ncp.md",
             "tables.md",
             "train.md",
@@ -75,6 +77,8 @@ TABLES: dict[str, Callable[..., str]] = {
     "validation": validation,
     "summary": summary,
     "topics": topics,
+    "collection_curve": collection_curve,
+    "collection_speed": collection_speed,
     "omniglot": omniglot,
     "chigac": chigac,
     "image_sets": image_sets,

@@ -79,18 +79,18 @@ def add_options(parser: ArgumentParser) -> None:
 
 def changed(recipe: Recipe, arguments: Namespace) -> Recipe:
     """The recipe with what the command line changes."""
-    training = _changes(arguments.train)
+    training = changes(arguments.train)
     if arguments.steps is not None:
         training["steps"] = arguments.steps
     return replace(
         recipe,
-        settings={**recipe.settings, **_changes(arguments.set)},
-        prior=replace(recipe.prior, **_changes(arguments.source)),
+        settings={**recipe.settings, **changes(arguments.set)},
+        prior=replace(recipe.prior, **changes(arguments.source)),
         training=replace(recipe.training, **training),
     )
 
 
-def _changes(pairs: Sequence[str]) -> dict[str, Any]:
+def changes(pairs: Sequence[str]) -> dict[str, Any]:
     """Settings from NAME=JSON pairs."""
     return {name: json.loads(value) for name, value in (pair.split("=", 1) for pair in pairs)}
 

@@ -8,7 +8,8 @@ from pages.results import RESULTS, results
 
 NAMES = {
     "amcp": "AMCP",
-    "amcp-cpu": "AMCP, trained on a CPU",
+    "amcp-digits": "AMCP, without letters",
+    "chigac": "CHiGac",
     "dac-mlf": "DAC, minimum-loss filtering",
     "dac-af": "DAC, anchored filtering",
     "ncp": "NCP",

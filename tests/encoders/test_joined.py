@@ -41,3 +41,11 @@ def test_an_embedding_of_another_length_is_refused():
     build("amcp", {**settings, "embedding": 28})
     with pytest.raises(ValueError, match="vectors have 28 numbers, embedding must be that"):
         build("amcp", {**settings, "embedding": 20})
+
+
+def test_weights_from_before_there_was_a_centre_are_not_centred():
+    encoder = make_encoder("small", (3, 8, 8), (), 20)
+    encoder.centre.fill_(1.0)
+    old = {name: value for name, value in encoder.state_dict().items() if name != "centre"}
+    encoder.load_state_dict(old)
+    assert (encoder.centre == 0).all()

@@ -51,6 +51,8 @@ ENDINGS = {
     "chigac-mog2d": {"looks": {}, "network": {"ending": "network"}},
     "ncp-mog2d": {"network": {}},
     # Of images, which have sets of their own.
+    "amcp-mnist": {"reestimated": {}, "network": {"ending": "network"}},
+    "amcp-cifar10": {"reestimated": {}, "network": {"ending": "network"}},
     "chigac-mnist": {"reestimated": {}, "network": {"ending": "network"}},
     "dac-omniglot": {
         "reestimated": {},
@@ -59,7 +61,8 @@ ENDINGS = {
         "trained": {"own_statistics": False, "n_restarts": 2},
     },
 }
-OF_IMAGES = ("chigac-mnist", "dac-omniglot")
+OF_IMAGES = ("amcp-mnist", "chigac-mnist", "dac-omniglot")
+OF_PHOTOS = ("amcp-cifar10",)
 # Which of two points that promise as much is asked first is a matter of rounding: on another CPU
 # clusters of one size may come in another order, and those of very few points may be others.
 UNORDERED = ("promised",)
@@ -152,9 +155,22 @@ def image_sets() -> dict[str, Case]:
     }
 
 
+def photo_sets() -> dict[str, Case]:
+    """The drawings in a colour for each pixel's place, 32 pixels wide."""
+    shades = np.stack([np.linspace(0.2, 1, 32), np.linspace(1, 0.2, 32), np.full(32, 0.6)], -1)
+
+    def coloured(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.pad(points, ((0, 0), (2, 2), (2, 2)))[..., None].clip(0, 1) * shades
+
+    return {
+        name: case._replace(points=coloured(case.points)) for name, case in image_sets().items()
+    }
+
+
 def sets_of(model: str, ending: str = "") -> dict[str, Case]:
     """The sets that a model can read, and that an ending answers alike on every CPU."""
     found = image_sets() if model in OF_IMAGES else sets()
+    found = photo_sets() if model in OF_PHOTOS else found
     return {name: case for name, case in found.items() if ending not in UNORDERED or name != "few"}
 
 

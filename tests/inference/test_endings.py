@@ -15,7 +15,6 @@ from coterie.inference.endings import (
     Context,
     Ended,
     Proposal,
-    _half_a_large_one,
     choose_ending,
     consolidated,
     framed,
@@ -247,11 +246,3 @@ def test_em_keeps_the_clusters_that_consolidation_would_drop(shipped_dac, points
     split = Proposal(shipped_dac, (*halves, *others))
     assert reestimated(split, context_of(points), ANY).rule.n_clusters == 4
     assert consolidated(split, context_of(points), ANY).rule.n_clusters == 3
-
-
-def test_small_clusters_are_leftovers_beside_large_ones_alone():
-    """Nine in ten points are in clusters of up to so many; half of that is the bound."""
-    assert _half_a_large_one(np.array([20, 20, 20, 20, 1, 3])) == 10
-    assert _half_a_large_one(np.array([6, 5, 6, 6, 1])) == 3
-    assert _half_a_large_one(np.array([1])) == 0.5
-    assert _half_a_large_one(np.array([60, 20, 20])) == 30

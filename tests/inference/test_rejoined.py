@@ -44,6 +44,22 @@ def test_bounds_on_their_number_are_kept(vectors):
     assert int(rejoined(vectors, start, 0.25, at_most=2).max()) == 1
 
 
+@pytest.mark.parametrize("n_clusters", [None, 3])
+def test_leftovers_are_no_clusters_and_take_the_place_of_none(vectors, n_clusters):
+    """A tenth as many directions as a cone has, on their own, and half of them on another."""
+    generator = torch.Generator().manual_seed(2)
+    odd = torch.eye(6)[3 + torch.arange(15) % 3 // 2]  # two groups: of ten and of five
+    odd = 3 * normalize(odd + 0.1 * torch.randn(15, 6, generator=generator), dim=-1)
+    every = torch.cat([vectors, odd])
+    bounds = {} if n_clusters is None else {"at_least": n_clusters, "at_most": n_clusters}
+    start = torch.zeros(315).long()
+    found = rejoined(every, start, 0.25, least=20, **bounds)
+    assert ari(TRUTH.numpy(), found[:300].numpy()) == 1
+    assert int(found.max()) == 2
+    assert int(rejoined(every, start, 0.25).max()) == 4
+    assert int(rejoined(every, start, 0.25, least=20, at_least=5).max()) == 4
+
+
 def test_the_order_of_the_vectors_does_not_matter(vectors):
     order = torch.randperm(300, generator=torch.Generator().manual_seed(1))
     found = rejoined(vectors, torch.zeros(300).long(), 0.25)

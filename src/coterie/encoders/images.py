@@ -54,6 +54,7 @@ class ResNetEncoder(nn.Module):
         self.register_buffer("mean", torch.full((self.image[0], 1, 1), 0.5))
         self.register_buffer("std", torch.full((self.image[0], 1, 1), 0.25))
         self.register_buffer("centre", torch.zeros(width))
+        self.register_load_state_dict_pre_hook(_not_centred)
 
     def forward(self, images: Tensor) -> Tensor:
         """(M, C, H, W) -> (M, width)."""
@@ -92,6 +93,12 @@ class ResNetEncoder(nn.Module):
             ) from error
         self.mean.copy_(cast(Tensor, network.mean))
         self.std.copy_(cast(Tensor, network.std))
+
+
+def _not_centred(encoder: nn.Module, state: dict[str, Tensor], prefix: str, *_: object) -> None:
+    """Weights from before there was a centre are not centred."""
+    centre = cast(ResNetEncoder, encoder).centre
+    state.setdefault(f"{prefix}centre", torch.zeros_like(centre))
 
 
 class JoinedEncoder(nn.Module):

@@ -30,6 +30,7 @@ from coterie.inference.assignment import apply_labels
 from coterie.inference.consensus import rule_of
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows, evenly_spaced
+from coterie.inference.leftovers import smallest_kept
 from coterie.inference.looks import Looks, memberships, settled
 from coterie.inference.outliers import Spacing
 from coterie.inference.proposal import Proposal
@@ -166,11 +167,14 @@ def directed(proposal: Proposal, context: Context, constraints: Constraints) -> 
     if traits.most_leakage:
         rows = evenly_spaced(len(points), MOST_REJOINED)
         points, labels = points[torch.from_numpy(rows).to(points.device)], labels[rows]
+    least = max(traits.least_members, traits.least_share * len(labels))
+    if traits.most_leakage:
         labels = (
             rejoined(
                 points,
                 torch.from_numpy(labels).to(points.device),
                 traits.most_leakage,
+                least=least,
                 at_least=constraints.at_least,
                 at_most=constraints.at_most,
             )
@@ -178,8 +182,7 @@ def directed(proposal: Proposal, context: Context, constraints: Constraints) -> 
             .numpy()
         )
     sizes = np.bincount(labels[labels >= 0])
-    least = max(traits.least_members, traits.least_share * len(labels))
-    least = min(least, _half_a_large_one(sizes), *sorted(sizes)[-constraints.at_least :])
+    least = min(smallest_kept(sizes, least), *sorted(sizes)[-constraints.at_least :])
     number = np.where(sizes >= least, (sizes >= least).cumsum() - 1, -1)
     labels = np.where(labels >= 0, number[labels], -1)
     rule = DirectionRule.of(
@@ -188,16 +191,6 @@ def directed(proposal: Proposal, context: Context, constraints: Constraints) -> 
         int(number.max()) + 1,
     )
     return Ended(rule)
-
-
-def _half_a_large_one(sizes: NDArray[np.intp]) -> float:
-    """Half the size of a cluster that only one point in ten has a larger one than.
-
-    In sets of small clusters only smaller ones than this are known to be leftovers.
-    """
-    ordered = np.sort(sizes)
-    reached = ordered.cumsum()
-    return float(ordered[np.searchsorted(reached, 0.9 * reached[-1])]) / 2
 
 
 def consolidated(proposal: Proposal, context: Context, constraints: Constraints) -> Ended:

@@ -3,7 +3,7 @@
 A set network that has seen few kinds of classes divides an unseen one, or joins two. Its encoder
 knows better: what is one class is decided by the neighbours by which it has learnt
 (`functional/leakage.py`). The pieces of the clusters are joined in the order in which they leak,
-until none leaks more than is allowed.
+until none leaks more than is allowed, and leftovers are dissolved.
 """
 
 import torch
@@ -12,6 +12,7 @@ from torch.nn.functional import normalize
 
 from coterie.functional.leakage import leakage, neighbour_weights
 from coterie.functional.spherical import spherical_step, sum_by_label
+from coterie.inference.leftovers import smallest_kept
 
 PIECES = 12  # at least, and two of each cluster
 FEWEST = 8  # smaller clusters are not cut
@@ -23,13 +24,15 @@ def rejoined(
     labels: Tensor,
     most_leakage: float,
     *,
+    least: float = 0,
     at_least: int = 1,
     at_most: int | None = None,
 ) -> Tensor:
     """Other clusters of vectors (N, C), from labels (N,), -1 for none: labels 0..K-1 (N,).
 
-    Of any two clusters none leaks more than most_leakage into the other, unless there would be less
-    than at_least; there are no more than at_most.
+    Of any two clusters none leaks more than most_leakage into the other, and none is a leftover of
+    fewer points than least, unless there would be less than at_least; there are no more than
+    at_most.
     """
     unit = normalize(vectors.double(), dim=-1)
     labels = _moved(unit, _numbered(labels), LAST_STEPS)
@@ -38,9 +41,14 @@ def rejoined(
     while (n_clusters := int(labels.max()) + 1) > max(at_least, 1):
         leaks = leakage(weights, labels, n_clusters)
         worst = int(leaks.argmax())
-        too_many = at_most is not None and n_clusters > at_most
-        if not too_many and float(leaks.flatten()[worst]) <= most_leakage:
-            break
+        if float(leaks.flatten()[worst]) <= most_leakage:
+            sizes = labels.bincount(minlength=n_clusters)
+            if int(sizes.min()) < smallest_kept(sizes.cpu().numpy(), least):
+                left = labels == sizes.argmin()
+                labels = _moved(unit, _numbered(torch.where(left, -1, labels)), JOIN_STEPS)
+                continue
+            if at_most is None or n_clusters <= at_most:
+                break
         one, other = divmod(worst, n_clusters)
         labels = _moved(unit, _numbered(torch.where(labels == one, other, labels)), JOIN_STEPS)
     return _moved(unit, labels, LAST_STEPS)

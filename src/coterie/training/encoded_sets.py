@@ -14,14 +14,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 
 from coterie.data.batch import SetBatch
 from coterie.data.collections import LOADERS, open_collection
 from coterie.data.glyph_episodes import GlyphEpisodes
 from coterie.data.image_episodes import ImageEpisodes
 from coterie.data.pools import open_pool
-from coterie.encoders.images import ResNetEncoder
+from coterie.encoders.images import ItemEncoder, ResNetEncoder
 from coterie.encoders.protocol import encode_sets
 from coterie.functional.loosening import loosened
 from coterie.functional.principal import iterated_axes, on_axes, principal_axes
@@ -160,7 +160,7 @@ def _bank(source: EncodedSets, device: torch.device) -> _Bank:
 
 
 @lru_cache(maxsize=1)
-def encoder_of(weights: str, pool: str) -> nn.Module:
+def encoder_of(weights: str, pool: str) -> ItemEncoder:
     """The encoder of a clusterer of images, or the backbone of MoCo's or MiCE's teacher.
 
     A network that was trained without labels leaves all of its vectors on one side of the origin,
@@ -169,7 +169,7 @@ def encoder_of(weights: str, pool: str) -> nn.Module:
     system, card = load_system(find(weights))
     known = cast(Any, system)
     if getattr(known, "item_encoder", None) is not None:
-        return cast(nn.Module, known.item_encoder)
+        return cast(ItemEncoder, known.item_encoder)
     if not hasattr(known, "pair"):
         raise WeightsError(f"{weights} is of {card.system!r}, without an encoder")
     teacher, config = known.pair.teacher, known.config

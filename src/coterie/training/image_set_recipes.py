@@ -341,8 +341,8 @@ def cifar10_frozen() -> Recipe:
     """
     recipe = image_set_recipe(
         "cifar10",
-        settings={**SMALL_NETWORK, "width": 128, "columns": 8, "least_share": 0.05},
-        steps=2_500,
+        settings={**SMALL_NETWORK, "width": 64, "columns": 6, "least_share": 0.05},
+        steps=1_500,
         sets_per_step=12,
         precision="32-true",
     )
