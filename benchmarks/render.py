@@ -13,7 +13,7 @@ from pages.chigac import chigac
 from pages.collections import collection_curve, collection_speed
 from pages.doubts import doubts
 from pages.honesty import honesty
-from pages.images import image_classes_seen, image_sets, image_studies, images_unmeasured
+from pages.images import image_classes_seen, image_sets, image_studies
 from pages.machines import plan, runs, second_core, stages
 from pages.mixtures import everybody, ours, peers, printed, times
 from pages.omniglot import omniglot
@@ -84,7 +84,6 @@ TABLES: dict[str, Callable[..., str]] = {
     "image_sets": image_sets,
     "image_classes_seen": image_classes_seen,
     "image_studies": image_studies,
-    "images_unmeasured": images_unmeasured,
     "machines": runs,
     "stages": stages,
     "second_core": second_core,

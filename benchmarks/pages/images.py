@@ -25,7 +25,6 @@ STUDIES = {
     "classes": "training classes",
     "systems": "method",
 }
-DATA = {"mnist": "MNIST", "cifar10": "CIFAR-10", "tinyimagenet": "Tiny-ImageNet"}
 
 
 def image_sets(data: str) -> str:
@@ -42,23 +41,6 @@ def image_sets(data: str) -> str:
     ]
     about = dict.fromkeys(_how(row) for row in found.values())
     return "\n\n".join([grid(header, rows), *about]) + "\n"
-
-
-def images_unmeasured() -> str:
-    """The data sets without a trained network of ours, and the paper's figures on them."""
-    found = results("image_sets") if _exists("image_sets") else {}
-    absent = [data for data in DATA if not found.get(data)]
-    if not absent:
-        return "All of them have been measured.\n"
-    rows = [
-        [DATA[data], method, acc, took]
-        for data, method, acc, took in AMCP_TABLE_6.rows
-        if data in absent
-    ]
-    *most, last = (DATA[data] for data in absent)
-    names = " and ".join([", ".join(most), last] if most else [last])
-    said = f"No network of this page has been trained on {names}. The paper's figures:"
-    return "\n\n".join([said, grid(["data", "method", "ACC", "seconds"], rows)]) + "\n"
 
 
 def image_classes_seen(data: str) -> str:

@@ -21,7 +21,7 @@ from coterie.data.collections import LOADERS, open_collection
 from coterie.data.glyph_episodes import GlyphEpisodes
 from coterie.data.image_episodes import ImageEpisodes
 from coterie.data.pools import open_pool
-from coterie.encoders.images import ItemEncoder, ResNetEncoder
+from coterie.encoders.images import IMAGES_AT_ONCE, ItemEncoder, ResNetEncoder
 from coterie.encoders.protocol import encode_sets
 from coterie.functional.loosening import loosened
 from coterie.functional.principal import iterated_axes, on_axes, principal_axes
@@ -32,7 +32,7 @@ from coterie.weights.format import WeightsError, load_system
 
 SPAN = 32  # the axes of a whole set on which it is stored: nearly all of the length of its vectors
 POOL_SPAN = 64  # likewise, of all images of a pool
-SETS_AT_ONCE, IMAGES_AT_ONCE = 4, 500
+SETS_AT_ONCE = 4
 CENTRED_ON = 2000  # images, whose mean is the centre of an encoder that knows no classes
 
 
