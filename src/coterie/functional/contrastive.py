@@ -10,6 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from coterie.functional.log_sums import log_sums
+
 
 class Bound(NamedTuple):
     """The ELBO of each image, (B,), and the posterior of its cluster, (B, K)."""
@@ -20,9 +22,9 @@ class Bound(NamedTuple):
 
 def info_nce(query: Tensor, key: Tensor, queue: Tensor, temperature: float) -> Tensor:
     """MoCo's loss of each image (eq. 2): query (B, D), key (B, D), queue (V, D) -> (B,)."""
-    positive = (query * key).sum(-1, keepdim=True) / temperature
-    negative = query @ queue.T / temperature
-    return torch.cat([positive, negative], 1).logsumexp(1) - positive[:, 0]
+    positive = (query * key).sum(-1) / temperature
+    negative = log_sums(query[None], queue[None], temperature)[0]
+    return torch.logaddexp(negative, positive) - positive
 
 
 def expert_log_probabilities(
@@ -40,9 +42,8 @@ def expert_log_probabilities(
     reading = student if prototypes is None else student + prototypes  # f + mu, (B, K, D)
     positive = (teacher * reading).sum(-1) / temperature  # (B, K)
     keys = queue.expand(reading.shape[1], -1, -1)
-    negative = torch.bmm(reading.transpose(0, 1), keys.mT) / temperature  # (K, B, V)
-    log_normaliser = torch.logaddexp(negative.logsumexp(2).T, positive)
-    return positive - log_normaliser
+    negative = log_sums(reading.transpose(0, 1), keys, temperature).T  # (B, K)
+    return positive - torch.logaddexp(negative, positive)
 
 
 def gate_log_probabilities(embedding: Tensor, prototypes: Tensor, temperature: float) -> Tensor:
