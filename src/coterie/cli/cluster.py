@@ -53,7 +53,7 @@ from coterie.cli.outputs import (
 from coterie.cli.progress import stages
 from coterie.cli.refusal import refuse, refusing
 from coterie.cli.summary import show, summary
-from coterie.importing import imports_to_stay
+from coterie.importing import imports_of_a_command
 
 if TYPE_CHECKING:
     from coterie.data.tables.table import Table
@@ -174,7 +174,7 @@ def cluster(
     if as_json and out == STANDARD_OUTPUT:
         refuse("--json and --out - would both write to standard output")
     with refusing():
-        with imports_to_stay():
+        with imports_of_a_command():
             from coterie.data.tables.columns import Choice, named
             from coterie.data.tables.files import read_as
             from coterie.data.tables.labelled import Output

@@ -218,9 +218,9 @@ def _read(first: Path, choices: Choices) -> Read:
 
 
 def _model(settings: Settings, n_columns: int) -> "AmortizedClusterer":
-    from coterie.importing import imports_to_stay
+    from coterie.importing import imports_of_a_command
 
-    with imports_to_stay():
+    with imports_of_a_command():
         import sklearn.neighbors  # noqa: F401  (which the first fit would import)
 
         from coterie.estimators.registry import clusterer
