@@ -38,7 +38,6 @@ from bench.merged import merge
 from coterie.data.pools import ImagePool, open_pool
 from coterie.encoders.items import EncodedItems
 from coterie.frames.images import fit_axes
-from coterie.functional.principal import on_axes
 from coterie.inference.config import InferenceConfig
 from coterie.inference.constraints import Constraints
 from coterie.inference.endings import EndingName, choose_ending
@@ -103,7 +102,7 @@ class Trained:
         if not self.system.n_axes:
             return vectors
         axes = torch.from_numpy(fit_axes(vectors, self.system.n_axes))
-        return on_axes(torch.from_numpy(vectors), axes).numpy()
+        return self.system.placed(torch.from_numpy(vectors), axes).numpy()
 
     def labels(
         self,

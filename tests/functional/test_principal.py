@@ -42,6 +42,14 @@ def test_all_axes_keep_the_angles(sets):
     assert torch.allclose(seen @ seen.transpose(1, 2), expected)
 
 
+def test_on_few_axes_vectors_may_keep_one_length(sets):
+    points, mask = sets
+    axes = principal_axes(points, mask, 3)
+    plain, seen = on_axes(points, axes), on_axes(points, axes, spherical=True)
+    assert torch.allclose(seen.norm(dim=-1), torch.full_like(seen[..., 0], LENGTH))
+    assert torch.allclose(normalize(plain, dim=-1), normalize(seen, dim=-1))
+
+
 def test_iterations_find_the_same_axes(sets):
     points, mask = sets
     exact, found = (how(points, mask, 4) for how in (principal_axes, iterated_axes))

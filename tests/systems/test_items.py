@@ -6,7 +6,7 @@ import torch
 from coterie.data.batch import SetBatch
 from coterie.encoders.images import ENCODERS, ResNetEncoder, make_encoder
 from coterie.functional.neighbours import neighbour_loss
-from coterie.functional.principal import on_axes, principal_axes
+from coterie.functional.principal import LENGTH, on_axes, principal_axes
 from coterie.inference.loop import find_labels
 from coterie.systems.registry import build, traits_of
 
@@ -68,6 +68,15 @@ def test_every_system_reads_images(name, sets):
     encoded = system.item_encoder(sets.points.flatten(0, 1)).view(3, 20, 6)
     expected = on_axes(encoded, principal_axes(encoded, sets.mask, 3))
     assert torch.allclose(vectors.points, expected, atol=1e-5)
+
+
+@EVERY_SYSTEM
+def test_vectors_may_have_one_length_on_the_axes(name, sets):
+    system = built(name, spherical=True)
+    vectors = system.as_vectors(sets).points[sets.mask]
+    assert torch.allclose(vectors.norm(dim=-1), torch.full((len(vectors),), LENGTH), atol=1e-5)
+    taught = system.taught(sets, torch.Generator().manual_seed(0)).batch.points[sets.mask]
+    assert torch.allclose(taught.norm(dim=-1), torch.full((len(taught),), LENGTH), atol=1e-5)
 
 
 @EVERY_SYSTEM
@@ -148,6 +157,7 @@ def test_a_backbone_that_was_trained_without_labels_is_the_start():
         ({"image": ()}, "embedding is for images: it needs the setting image"),
         ({"embedding": 2}, "embedding must be at least columns"),
         ({"embedding": 0}, "looseness needs an embedding"),
+        ({"embedding": 0, "looseness": 0.0, "spherical": True}, "spherical needs an embedding"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(changes, message):

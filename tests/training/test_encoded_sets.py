@@ -8,6 +8,7 @@ import torch
 from coterie.data.glyph_episodes import GlyphEpisodes
 from coterie.data.image_episodes import ImageEpisodes
 from coterie.data.pools import open_pool
+from coterie.functional.principal import LENGTH
 from coterie.systems.registry import build
 from coterie.training.encoded_sets import EncodedImages, EncodedSets, encoder_of
 from coterie.training.image_set_recipes import IMAGE_SET_RECIPES, with_encoder
@@ -84,6 +85,14 @@ def test_photographs_that_a_set_lacks_stay_out(weights):
     assert torch.equal(batch.mask, batch.labels >= 0)
     sizes = batch.mask.sum(1)
     assert int(sizes.min()) < 30 <= int(sizes.max())
+    assert (batch.points[~batch.mask] == 0).all()
+
+
+def test_vectors_may_have_one_length_on_their_axes(weights):
+    episodes = ImageEpisodes("mnist-even", n_max=30, k_max=4, concentration=5)
+    batch = drawn(EncodedImages(episodes, weights, 6, 1.3, spherical=True))
+    lengths = batch.points[batch.mask].norm(dim=-1)
+    assert torch.allclose(lengths, torch.full_like(lengths, LENGTH), atol=1e-5)
     assert (batch.points[~batch.mask] == 0).all()
 
 

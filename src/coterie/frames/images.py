@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from coterie.functional.principal import on_axes, principal_axes
+from coterie.functional.principal import principal_axes
 from coterie.functional.repeats import find_repeats
 
 CHUNK = 256
@@ -48,7 +48,8 @@ class EncodedImages:
         vectors = self.vectors(table)
         if self.axes is None:
             return vectors
-        return on_axes(torch.from_numpy(vectors), torch.from_numpy(self.axes)).numpy()
+        placed = self.system.placed(torch.from_numpy(vectors), torch.from_numpy(self.axes))
+        return np.asarray(placed)
 
     @torch.no_grad()
     def vectors(self, table: NDArray) -> NDArray[np.float32]:

@@ -9,9 +9,13 @@ SPARE_AXES = 4  # iterated beside the ones wanted, which converge the sooner
 ITERATIONS = 6
 
 
-def on_axes(vectors: Tensor, axes: Tensor) -> Tensor:
-    """Vectors (..., N, C) of any length by their coordinates on axes (..., C, A): (..., N, A)."""
-    return normalize(vectors, dim=-1) @ axes * LENGTH
+def on_axes(vectors: Tensor, axes: Tensor, *, spherical: bool = False) -> Tensor:
+    """Vectors (..., N, C) of any length by their coordinates on axes (..., C, A): (..., N, A).
+
+    spherical: whether they have one length there too, so that their angles alone remain.
+    """
+    points = normalize(vectors, dim=-1) @ axes
+    return (normalize(points, dim=-1) if spherical else points) * LENGTH
 
 
 def principal_axes(vectors: Tensor, mask: Tensor, n_axes: int) -> Tensor:

@@ -10,7 +10,7 @@ sets of up to 12 Gaussians 128 to 512 points changed the mean ARI by less than 0
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +21,6 @@ from coterie.encoders.items import EncodedItems
 from coterie.encoders.protocol import Encoder
 from coterie.frames.images import fit_axes
 from coterie.frames.protocol import Frame
-from coterie.functional.principal import on_axes
 from coterie.inference.answer import Answer, answer_for
 from coterie.inference.assignment import (
     Points,
@@ -87,7 +86,7 @@ def cluster_points(
     if encoder is not None and points[:0].ndim > 2:  # not encoded yet
         points = EncodedItems(points, encoder, config.device)
         if n_axes := getattr(system, "n_axes", 0):
-            points = _on_axes(points[:], n_axes)
+            points = _on_axes(system, points[:], n_axes)
     if contexts is None:
         contexts = [draw_context(len(points), config.context_size, random_state)]
     counts = contexts[0].counts
@@ -148,7 +147,7 @@ def cluster_points(
     )
 
 
-def _on_axes(vectors: NDArray[np.float32], n_axes: int) -> NDArray[np.float32]:
-    """Vectors (n, C) of images on their principal axes: (n, n_axes)."""
+def _on_axes(system: Any, vectors: NDArray[np.float32], n_axes: int) -> NDArray[np.float32]:
+    """Vectors (n, C) of images on their principal axes, as the system reads them: (n, n_axes)."""
     axes = torch.from_numpy(fit_axes(vectors, n_axes))
-    return on_axes(torch.from_numpy(vectors), axes).numpy()
+    return np.asarray(system.placed(torch.from_numpy(vectors), axes))

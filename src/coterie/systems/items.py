@@ -33,7 +33,14 @@ ITEM_BOUNDS = {
     "least_share": SHARE,
     "most_leakage": SHARE,
 }
-OF_IMAGES = ("embedding", "neighbour_weight", "mix_columns", "looseness", "most_leakage")
+OF_IMAGES = (
+    "embedding",
+    "neighbour_weight",
+    "mix_columns",
+    "looseness",
+    "most_leakage",
+    "spherical",
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,8 @@ class ItemSettings:
     the channels of the stages of the one called "conv"; towers: several such networks side by
     side instead, each by its channels and the length of its vectors; embedding: the length of an
     image's vector, of which the set network reads `columns` principal axes of the set, 0: the
-    encoder's vectors have `columns` themselves; neighbour_weight: the weight of a loss on the
+    encoder's vectors have `columns` themselves; spherical: whether all vectors have one length on
+    these axes; neighbour_weight: the weight of a loss on the
     vectors alone; mix_columns: whether a training set's columns are permuted and their signs
     flipped, so that the set network cannot learn classes by heart; looseness: up to how many times
     a cluster of a training set is stretched about its mean, 0 for never; set_statistics: whether a
@@ -59,6 +67,7 @@ class ItemSettings:
     convolutions: tuple[int, ...] = (64, 128, 256)
     towers: tuple[tuple[int, ...], ...] = ()
     embedding: int = 0
+    spherical: bool = False
     neighbour_weight: float = 0.0
     mix_columns: bool = False
     looseness: float = 0.0
@@ -90,6 +99,8 @@ class ItemSettings:
             raise ValueError(f"the towers' vectors have {widths} numbers, embedding must be that")
         if self.looseness and not self.embedding:
             raise ValueError("looseness needs an embedding, whose encoder does not learn from it")
+        if self.spherical and not self.embedding:
+            raise ValueError("spherical needs an embedding, on whose axes vectors have one length")
 
     @property
     def item_shape(self) -> tuple[int, ...]:
@@ -125,6 +136,10 @@ class ItemSystem(nn.Module):
         """How many principal axes of a set of images the network reads; 0: it reads vectors."""
         return self.config.columns if self.config.embedding else 0
 
+    def placed(self, vectors: Tensor, axes: Tensor) -> Tensor:
+        """Vectors (..., N, C) on the axes (..., C, A) of their sets, as the network reads them."""
+        return on_axes(vectors, axes, spherical=self.config.spherical)
+
     @property
     def set_statistics(self) -> bool:
         """Whether images are best encoded by the batch statistics of their own set."""
@@ -143,7 +158,7 @@ class ItemSystem(nn.Module):
         if not self.n_axes:
             return encoded
         axes = principal_axes(encoded.points, batch.mask, self.n_axes)
-        return replace(encoded, points=on_axes(encoded.points, axes))
+        return replace(encoded, points=self.placed(encoded.points, axes))
 
     def loss(self, batch: SetBatch, generator: Generator | None = None) -> Tensor:
         """The loss of labelled sets, and that of the encoder where there is one."""
@@ -200,7 +215,7 @@ class ItemSystem(nn.Module):
                     self.config.looseness,
                     generator,
                 )
-            points = on_axes(points, iterated_axes(points, batch.mask, self.n_axes))
+            points = self.placed(points, iterated_axes(points, batch.mask, self.n_axes))
         return replace(batch, points=points * _signs(points, generator))
 
     def adapted(self, images: Tensor) -> Self:

@@ -7,7 +7,7 @@ two are alike, come from a bank of whole sets, and every batch is made of parts 
 are stretched and moved anew (`functional/loosening.py`), on the principal axes of each set.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -40,13 +40,14 @@ CENTRED_ON = 2000  # images, whose mean is the centre of an encoder that knows n
 class _Encoded:
     """Sets of `episodes` as vectors of an encoder on `columns` axes.
 
-    encoder: weights; looseness: as in `ItemSettings`.
+    encoder: weights; looseness, spherical: as in `ItemSettings`.
     """
 
     episodes: Any
     encoder: str
     columns: int
     looseness: float
+    spherical: bool = field(default=False, kw_only=True)
 
     @property
     def pool(self) -> str:
@@ -69,7 +70,8 @@ class _Encoded:
         """Labelled vectors (B, N, C) on the axes of their sets, of random signs."""
         if self.looseness:
             points = loosened(points, labels, mask, self.k_max, self.looseness, generator)
-        points = on_axes(points, iterated_axes(points, mask, self.columns))
+        axes = iterated_axes(points, mask, self.columns)
+        points = on_axes(points, axes, spherical=self.spherical)
         shape = len(points), 1, self.columns
         flips = torch.rand(shape, generator=generator, device=points.device) < 0.5
         points = torch.where(flips, -points, points)

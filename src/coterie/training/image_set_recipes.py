@@ -58,7 +58,13 @@ SMALL_NETWORK: dict[str, Any] = {
 }
 MOST_LEAKAGE = 0.3  # letters leave it open, digits do not (docs/images.md)
 # Coordinates on a set's principal axes; the encoder learns from neighbours (`systems/items.py`).
-ON_AXES = {"columns": 16, "neighbour_weight": 1.0, "set_statistics": False, "cluster_scale": 0.4}
+ON_AXES = {
+    "columns": 16,
+    "spherical": False,
+    "neighbour_weight": 1.0,
+    "set_statistics": False,
+    "cluster_scale": 0.4,
+}
 # The axes of many more images than in training are others; further images are labelled by the rule.
 CONTEXT = 1000
 # Photographs of one class differ in more than photographs' colours and crops do.
@@ -268,10 +274,14 @@ def _encoded_once(recipe: Recipe) -> EncodedSets | EncodedImages:
         return prior
     if recipe.system != "ncp":
         prior = replace(prior, n_max=2 * prior.n_max)
-    columns, looseness = recipe.settings["columns"], recipe.settings["looseness"]
     if isinstance(prior, GlyphEpisodes):
-        return EncodedSets(prior, "", columns, looseness, bank=BANK)
-    return EncodedImages(replace(prior, views=None), "", columns, looseness)
+        return EncodedSets(prior, "", **_read_as(recipe), bank=BANK)
+    return EncodedImages(replace(prior, views=None), "", **_read_as(recipe))
+
+
+def _read_as(recipe: Recipe) -> dict[str, Any]:
+    """How a recipe's set network reads vectors."""
+    return {name: recipe.settings[name] for name in ("columns", "looseness", "spherical")}
 
 
 def mnist_letters() -> Recipe:
@@ -325,11 +335,10 @@ def mnist_frozen() -> Recipe:
         precision="32-true",
     )
     episodes = replace(recipe.prior, n_max=192)
-    columns, looseness = recipe.settings["columns"], recipe.settings["looseness"]
     return replace(
         recipe,
         name="amcp-mnist-frozen",
-        prior=EncodedSets(episodes, "", columns, looseness, bank=BANK),
+        prior=EncodedSets(episodes, "", **_read_as(recipe), bank=BANK),
         trained_on=recipe.trained_on.replace(str(recipe.prior.n_max), str(episodes.n_max)),
     )
 
@@ -347,11 +356,10 @@ def cifar10_frozen() -> Recipe:
         precision="32-true",
     )
     episodes = replace(recipe.prior, views=None)
-    columns, looseness = recipe.settings["columns"], recipe.settings["looseness"]
     return replace(
         recipe,
         name="amcp-cifar10-frozen",
-        prior=EncodedImages(episodes, "", columns, looseness),
+        prior=EncodedImages(episodes, "", **_read_as(recipe)),
     )
 
 
