@@ -231,8 +231,8 @@ def test_what_the_model_says_of_its_limits(rendered):
     assert "| lattices | 3 of 1,000 |" in page
     page = rendered("<!-- results doubts:belief -->\n<!-- end -->")
     assert "| 9 sets |  |" in page
-    assert "| nats against the true number, on average | 1.25 |" in page
-    assert "| right where the belief is above 0.8 | 3 of 4 |" in page
+    assert "| mean negative log-probability of the true k (nats) | 1.25 |" in page
+    assert "| k correct where its probability is above 0.8 | 3 of 4 |" in page
 
 
 def test_what_was_tried_to_break(rendered):
