@@ -53,6 +53,7 @@ PAGES = (
     *sorted(set((ROOT / "src/coterie/weights").glob("*.md")) - {MICE}),
 )
 MARKED = re.compile(r"(<!-- results (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+TOLD_K = re.compile(r",? told k\b")
 TABLES: dict[str, Callable[..., str]] = {
     "peers": peers,
     "ours": ours,
@@ -91,12 +92,21 @@ TABLES: dict[str, Callable[..., str]] = {
 }
 
 
+def in_words(block: str) -> str:
+    """A rendered block; the results name a method that is given the true k "told k"."""
+    rows = (
+        TOLD_K.sub(", given k", line) if line[:1] == "|" else line for line in block.split("\n")
+    )
+    return "\n".join(rows)
+
+
 def rendered(page: str) -> str:
     """The page with every marked part written anew."""
 
     def write(found: re.Match[str]) -> str:
         table, _, argument = found[2].partition(":")
-        return found[1] + TABLES[table](*filter(None, [argument])) + found[3]
+        block = TABLES[table](*filter(None, [argument]))
+        return found[1] + in_words(block) + found[3]
 
     return MARKED.sub(write, page)
 
