@@ -93,11 +93,15 @@ TABLES: dict[str, Callable[..., str]] = {
 
 
 def in_words(block: str) -> str:
-    """A rendered block; the results name a method that is given the true k "told k"."""
-    rows = (
-        TOLD_K.sub(", given k", line) if line[:1] == "|" else line for line in block.split("\n")
-    )
+    """A rendered block, with the names of methods in the results replaced by those of the pages."""
+    block = block.replace("is told the true k", "is given the true k")
+    rows = (named(line) if line[:1] == "|" else line for line in block.split("\n"))
     return "\n".join(rows)
+
+
+def named(row: str) -> str:
+    """A row of a table: methods that are given k, and networks without consolidation."""
+    return TOLD_K.sub(", given k", row).replace("as the network says", "network only")
 
 
 def rendered(page: str) -> str:
