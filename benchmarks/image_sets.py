@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
@@ -157,16 +158,15 @@ def untold(points: NDArray) -> NDArray:
 
 
 def measured(
-    sets: list[DrawnSet], trained: Trained, cluster: Callable[[NDArray, DrawnSet], NDArray]
+    sets: list[DrawnSet],
+    trained: Trained,
+    cluster: Callable[[NDArray, DrawnSet], NDArray],
+    jobs: int = 1,
 ) -> dict[str, Any]:
     """Mean scores with their standard errors, and the median seconds of a set."""
-    scores, seconds = [], []
-    for each in sets:
-        points = trained.points(each.rows)
-        began = time.perf_counter()
-        labels = cluster(points, each)
-        seconds.append(time.perf_counter() - began)
-        scores.append(score(each.truth, labels))
+    one = delayed(_one)
+    found = Parallel(n_jobs=jobs)(one(trained.points(each.rows), each, cluster) for each in sets)
+    scores, seconds = zip(*found, strict=True)
     metrics = {
         key: {
             "mean": round(float(np.mean([one[key] for one in scores])), 5),
@@ -185,8 +185,23 @@ def measured(
     }
 
 
+def _one(
+    points: NDArray, drawn: DrawnSet, cluster: Callable[[NDArray, DrawnSet], NDArray]
+) -> tuple[dict[str, float], float]:
+    """The scores of one set, and the seconds of its clusters."""
+    torch.set_num_threads(1)
+    began = time.perf_counter()
+    labels = cluster(points, drawn)
+    return score(drawn.truth, labels), time.perf_counter() - began
+
+
 def rows_of(
-    name: str, weights: Path, families: dict[str, list[DrawnSet]], trained: Trained, device: str
+    name: str,
+    weights: Path,
+    families: dict[str, list[DrawnSet]],
+    trained: Trained,
+    device: str,
+    jobs: int,
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Rows for the network's own answer, and for the updated clusters, also with k told."""
     card = load_card(weights)
@@ -205,7 +220,8 @@ def rows_of(
                 "parameters": sum(each.numel() for each in trained.system.parameters()),
                 "encode_seconds_per_image": trained.seconds_per_image,
                 "families": {
-                    family: measured(sets, trained, cluster) for family, sets in families.items()
+                    family: measured(sets, trained, cluster, jobs)
+                    for family, sets in families.items()
                 },
             },
         )
@@ -231,6 +247,8 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("weights", nargs="+", metavar="NAME=FILE")
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 5000])
     parser.add_argument("--sets", type=int, default=100)
+    parser.add_argument("--rivals-sets", type=int, help="only so many for those told k")
+    parser.add_argument("--jobs", type=int, default=1, help="sets at a time")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=RESULTS)
     return parser.parse_args()
@@ -241,7 +259,7 @@ def main() -> None:
     arguments = read_arguments()
     warnings.simplefilter("ignore", UserWarning)
     if arguments.device == "cpu":
-        torch.set_num_threads(1)
+        torch.set_num_threads(arguments.jobs)
     stopwatch, pool = Stopwatch(), open_pool(UNSEEN[arguments.data])
     kinds = [Family(size, kind) for size in arguments.sizes for kind in (EVERY, ANY)]
     families = {each.name: drawn_sets(pool, each, arguments.sets) for each in kinds}
@@ -261,11 +279,15 @@ def main() -> None:
     for number, pair in enumerate(arguments.weights):
         name, _, file = pair.partition("=")
         trained = Trained.of(Path(file), pool, arguments.device)
-        for called, row in rows_of(name, Path(file), families, trained, arguments.device):
+        jobs = arguments.jobs
+        for called, row in rows_of(name, Path(file), families, trained, arguments.device, jobs):
             keep(called, row)
         for told in (*TOLD, UNTOLD) if number == 0 else ():
             cluster = partial(_as_told, told)
-            found = {family: measured(sets, trained, cluster) for family, sets in families.items()}
+            found = {
+                family: measured(sets[: arguments.rivals_sets], trained, cluster, jobs)
+                for family, sets in families.items()
+            }
             keep(told, {"trained_on": f"the vectors of {name}", "families": found})
 
 

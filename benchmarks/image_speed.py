@@ -1,7 +1,7 @@
 """Seconds of a set of images: AMCP against DAC, on the same sets in the same run.
 
-    COTERIE_DATA=... python benchmarks/image_speed.py mnist amcp=A.safetensors dac-mlf=B.safetensors \\
-        --sizes 1000 5000 --device cuda
+    COTERIE_DATA=... python benchmarks/image_speed.py mnist amcp=A.safetensors \\
+        dac-mlf=B.safetensors --sizes 1000 5000 --device cuda
 
 Images are encoded beforehand: that takes as long for all. Each set is clustered by every system in
 turn, as its network answers; the first set warms up. Ratios are to the system named first.

@@ -54,15 +54,17 @@ WRITTEN = {
 }
 # The command, as it is installed, with a number of workers of its own and labels alone.
 COMMAND = """
-import atexit, gc, sys
+from coterie.cli.quick_exit import QuickExit
+quick_exit = QuickExit()
+import sys
 from pathlib import Path
 from coterie.cli.on_engine import Settings, cluster_on_engine
-atexit.register(gc.freeze)
 pattern, out, n_workers, labels_only, confident = sys.argv[1:]
 settings = Settings("amcp-universal", None, 1, False, "auto", 0)
-cluster_on_engine([pattern], settings, (None, None, None), Path(out), None, as_json=True,
-                  labels_only=labels_only == "True", confident=confident == "True",
-                  n_workers=int(n_workers))
+with quick_exit:
+    cluster_on_engine([pattern], settings, (None, None, None), Path(out), None, as_json=True,
+                      labels_only=labels_only == "True", confident=confident == "True",
+                      n_workers=int(n_workers))
 """
 KMEANS = """
 import sys, time

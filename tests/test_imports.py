@@ -167,6 +167,14 @@ def test_a_worker_that_draws_rows_loads_no_network():
     assert not loaded & {"torch", "sklearn", "scipy", "pandas"}
 
 
+def test_the_client_of_workers_loads_no_network():
+    pytest.importorskip("dask")
+    loaded = modules_after(
+        "import coterie.cli.on_engine, coterie.dask.fitting, coterie.cli.summary"
+    )
+    assert not loaded & {"torch", "sklearn", "pandas"}
+
+
 def test_what_workers_are_copies_of_draws_and_labels_rows_and_has_no_estimator():
     pytest.importorskip("dask")
     loaded = modules_after("import coterie.dask.preloaded")

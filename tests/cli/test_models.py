@@ -1,4 +1,7 @@
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -56,3 +59,12 @@ def test_a_damaged_file_is_named_in_one_line(tmp_path, monkeypatch):
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
     assert "broken.safetensors is damaged" in line
+
+
+def test_a_full_disk_is_told_in_one_line():
+    code = "from coterie.cli import main; main()"
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", code, "models"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (ended.returncode, ended.stderr) == (2, "coterie: No space left on device\n")

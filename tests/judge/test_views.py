@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from coterie.frames.standard import fit_standard
-from coterie.judge.views import axes_above_noise, make_views, singular_values
+from coterie.judge.views import axes_above_noise, make_views, normal_scores, singular_values
 
 NAMES = ("all", "axes2", "axes4", "axes8", "rank")
 
@@ -36,3 +38,9 @@ def test_noise_has_no_axis_above_noise():
     noise[:, :5] += 2 * rng.normal(size=(1_000, 1))
     units = noise / noise.std(0)
     assert axes_above_noise(singular_values(units), *units.shape) == 1
+
+
+def test_normal_scores_are_the_quantiles_of_mean_ranks(table):
+    table[:, 1] = table[:, 1].round()  # many equal values
+    expected = ndtri((rankdata(table, axis=0) - 0.5) / len(table))
+    np.testing.assert_array_equal(normal_scores(table), expected)

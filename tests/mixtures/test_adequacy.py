@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
 from sklearn.datasets import make_circles, make_moons
 from sklearn.mixture import GaussianMixture
 
 from coterie.metrics import ari
-from coterie.mixtures.adequacy import adequacy, draw, expected_ari, least_own
+from coterie.mixtures.adequacy import adequacy, draw, expected_ari, farthest_apart, least_own
 from coterie.mixtures.gaussians import FullMixture
 from coterie.mixtures.search import fit_mixture
 
@@ -66,3 +67,12 @@ def test_the_expected_agreement_is_that_with_the_truth():
     model = GaussianMixture(2, random_state=0).fit(points)
     shares = model.predict_proba(points)
     assert expected_ari(shares) == pytest.approx(ari(labels, shares.argmax(1)), abs=0.03)
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_the_distance_of_two_samples_is_the_statistic_of_kolmogorov_and_smirnov(rounded):
+    draw = np.random.default_rng(0)
+    one, other = draw.normal(size=200), draw.normal(0.2, 1.3, size=311)
+    if rounded:  # ties, within a sample and between both
+        one, other = one.round(), other.round()
+    assert farthest_apart(one, other) == pytest.approx(ks_2samp(one, other).statistic, abs=1e-15)

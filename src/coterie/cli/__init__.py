@@ -1,13 +1,13 @@
 """The command line. Commands import heavy modules when they run, so that --help is instant."""
 
-import atexit
-import gc
 import sys
+
+from coterie.cli.quick_exit import QuickExit
 
 
 def main() -> None:
     """Run the `coterie` command."""
-    atexit.register(gc.freeze)  # else Python looks through all of torch for garbage: half a second
+    quick_exit = QuickExit()
     try:
         from coterie.cli.app import app
     except KeyboardInterrupt:
@@ -21,4 +21,5 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2) from None
-    app(prog_name="coterie")
+    with quick_exit:
+        app(prog_name="coterie")

@@ -52,8 +52,8 @@ from coterie.cli.outputs import (
 )
 from coterie.cli.progress import stages
 from coterie.cli.refusal import refuse, refusing
-from coterie.cli.summary import show, summary
-from coterie.importing import imports_to_stay
+from coterie.cli.summary import Fit, show, summary
+from coterie.importing import imports_of_a_command
 
 if TYPE_CHECKING:
     from coterie.data.tables.table import Table
@@ -174,7 +174,7 @@ def cluster(
     if as_json and out == STANDARD_OUTPUT:
         refuse("--json and --out - would both write to standard output")
     with refusing():
-        with imports_to_stay():
+        with imports_of_a_command():
             from coterie.data.tables.columns import Choice, named
             from coterie.data.tables.files import read_as
             from coterie.data.tables.labelled import Output
@@ -238,7 +238,7 @@ def cluster(
                 command = command_line(context)
                 write_report(source, table, found, sizes, choice, command, targets.report)
     called = str(files[0]) if len(files) == 1 else source.name
-    result = summary(called, table, model, sizes, found.notes)
+    result = summary(called, table, Fit.of(model), sizes, found.notes)
     result |= {
         "files": [str(file) for file in files],
         "read_as": read_as(source),

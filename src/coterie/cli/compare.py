@@ -27,7 +27,7 @@ from coterie.cli.progress import stages
 from coterie.cli.refusal import refuse, refusing
 from coterie.cli.summary import listed
 from coterie.cli.tables import show_tables
-from coterie.importing import imports_to_stay
+from coterie.importing import imports_of_a_command
 
 if TYPE_CHECKING:
     from coterie.comparison.side_by_side import Comparison
@@ -88,7 +88,7 @@ def compare(
     clusters.
     """
     with refusing(), stages() as begin:
-        with imports_to_stay():
+        with imports_of_a_command():
             import numpy as np
 
             from coterie.comparison.methods import amortized

@@ -1,12 +1,10 @@
 """`coterie cluster --engine dask`: many Parquet files, on the cores of one machine or of many."""
 
 import json
+import os
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,13 +15,13 @@ from coterie.cli.options import Engine, parse_n_clusters
 from coterie.cli.outputs import STANDARD_OUTPUT
 from coterie.cli.progress import Report, stages
 from coterie.cli.refusal import refuse, refusing
-from coterie.cli.summary import show, summary
+from coterie.cli.summary import Fit, show, summary
 
 if TYPE_CHECKING:
+    from coterie.dask.fitting import Asked
     from coterie.dask.output_folder import Inputs
-    from coterie.dask.parquet import Columns, Labeller
+    from coterie.dask.parquet import Columns
     from coterie.data.tables.table import LeftOut, Table
-    from coterie.estimators.amortized import AmortizedClusterer
     from coterie.estimators.drawing import Drawn
 
 STAGES = ("workers", "reading", "clusters", "labelling")
@@ -39,6 +37,22 @@ class Settings(NamedTuple):
     ending: str
     seed: int | None
 
+    def asked(self, n_threads: int | None) -> "Asked":
+        """The same for a worker that fits on so many threads."""
+        from coterie.dask.fitting import Asked
+
+        return Asked(
+            self.weights,
+            {
+                "n_clusters": parse_n_clusters(self.n_clusters),
+                "min_cluster_size": self.min_cluster_size,
+                "noise": self.noise,
+                "ending": self.ending,
+                "random_state": self.seed,
+            },
+            n_threads,
+        )
+
 
 Choices = tuple[list[str] | None, list[str] | None, list[str] | None]  # columns, exclude, ids
 
@@ -53,14 +67,6 @@ class Read(NamedTuple):
     left_out: "tuple[LeftOut, ...]"
     ids: tuple[str, ...]
     insisted: bool
-
-
-class OnSample(NamedTuple):
-    """The table of the drawn rows, what labels the files, and what the user should know."""
-
-    table: "Table"
-    labeller: "Labeller"
-    notes: tuple[str, ...]
 
 
 def refuse_for_engine(
@@ -98,6 +104,7 @@ def cluster_on_engine(
         if scheduler is None:
             prepare_workers()
         from coterie.dask.cluster import label_files, loading_on_workers
+        from coterie.dask.fitting import Labelling, open_weights, submit_fit
         from coterie.dask.output_folder import matching, open_folder
         from coterie.data.tables.labelled import Sizes
         from coterie.inference.hashed_draw import MAX_ROWS
@@ -108,13 +115,14 @@ def cluster_on_engine(
         kept = {**settings._asdict(), "columns": read.columns.names, "written": written}
         kept["confident"], kept["version"] = confident, coterie.__version__
         n_rows, clock = sum(inputs.n_rows), [time.monotonic()]
-        loading = Loading(settings, len(read.columns.names))
-        if scheduler is None:
-            loading.begin()  # while the workers start
+        asked = settings.asked(os.cpu_count() if scheduler is None else None)
         with stages() as begin, connected(scheduler, n_workers) as client:
             clock.append(time.monotonic())
             folder = open_folder(out, inputs, kept)
-            progress = loading.beside(counting(n_rows, begin("reading")))
+            opened = client.submit(
+                open_weights, asked, len(read.columns.names), priority=1, pure=False
+            )
+            progress = unless_failed(opened, counting(n_rows, begin("reading")))
             draw = _drawing(client, inputs, read.columns, settings.seed, progress)
             with folder.undone_on_failure():
                 sample = folder.load_sample()
@@ -123,19 +131,22 @@ def cluster_on_engine(
                 clock.append(time.monotonic())
                 begin("finding clusters")
                 with loading_on_workers(client):
-                    model = loading.result()
-                    if min(model._most_rows(), sample.n_rows) > len(sample.rows):
-                        sample = draw(model._most_rows())  # rare: weights that look at more rows
-                    table, labeller, notes = _fitted(model, sample, read, folder.tag)
+                    if min(opened.result(), sample.n_rows) > len(sample.rows):
+                        sample = draw(opened.result())  # rare: weights that look at more rows
+                    table = _table(sample, read)
+                    used = read.columns._replace(names=table.columns)
+                    medians = table.encoding.medians
+                    labelling = Labelling(used, medians, folder.tag, written, confident)
+                    found = submit_fit(client, opened, asked, table, labelling).result()
                 folder.save_sample(sample)
-            labeller = labeller._replace(written=written, confident=confident)
             clock.append(time.monotonic())
             progress = counting(n_rows, begin("labelling"))
-            outputs = label_files(client, inputs, folder, labeller, progress)
+            outputs = label_files(client, inputs, folder, found.labeller, progress)
             clock.append(time.monotonic())
-    sizes = Sizes(model.n_clusters_)
+    sizes = Sizes(found.clustering.n_clusters)
     sizes.counts, sizes.confidence, sizes.noise = outputs.counted
-    result = summary(", ".join(patterns), table, model, sizes, notes)
+    fit = Fit(settings.weights, found.clustering, found.stability)
+    result = summary(", ".join(patterns), table, fit, sizes, (*table.notes, *found.notes))
     result |= {"labels": str(out), "picture": None, "report": None, "saved": None}
     result |= {"files": [str(path) for path in inputs.paths], "labelled_before": outputs.before}
     spent = [round(end - start, 3) for start, end in pairwise(clock)]
@@ -161,37 +172,15 @@ def counting(n_rows: int, report: Report) -> Callable[[int], None]:
     return add
 
 
-class Loading:
-    """The model, which is loaded while workers start or draw rows.
+def unless_failed(future: Any, progress: Callable[[int], None]) -> Callable[[int], None]:
+    """The progress of the workers, which ends with the error of a future that failed."""
 
-    Where they have started, it begins with their first result: earlier, it would hold up the tasks
-    on their way to them.
-    """
+    def add(more: int) -> None:
+        if future.status == "error":
+            future.result()
+        progress(more)
 
-    def __init__(self, settings: Settings, n_columns: int) -> None:
-        self._aside = ThreadPoolExecutor(1)
-        self._load = partial(_model, settings, n_columns)
-        self._loaded: Future[AmortizedClusterer] | None = None
-
-    def beside(self, progress: Callable[[int], None]) -> Callable[[int], None]:
-        """The progress of the workers, which ends with an error where nothing can be loaded."""
-
-        def add(more: int) -> None:
-            if self.begin().done():
-                self.result()
-            progress(more)
-
-        return add
-
-    def result(self) -> "AmortizedClusterer":
-        """The model, once it is there."""
-        return self.begin().result()
-
-    def begin(self) -> "Future[AmortizedClusterer]":
-        """Load the model, unless that has begun."""
-        if self._loaded is None:
-            self._loaded = self._aside.submit(self._load)
-        return self._loaded
+    return add
 
 
 def _read(first: Path, choices: Choices) -> Read:
@@ -217,24 +206,6 @@ def _read(first: Path, choices: Choices) -> Read:
     return Read(columns, left_out, named(source, ids), chosen.insisted)
 
 
-def _model(settings: Settings, n_columns: int) -> "AmortizedClusterer":
-    from coterie.importing import imports_to_stay
-
-    with imports_to_stay():
-        import sklearn.neighbors  # noqa: F401  (which the first fit would import)
-
-        from coterie.estimators.registry import clusterer
-    model = clusterer(
-        settings.weights,
-        n_clusters=parse_n_clusters(settings.n_clusters),
-        min_cluster_size=settings.min_cluster_size,
-        noise=settings.noise,
-        ending=settings.ending,
-        random_state=settings.seed,
-    )
-    return model._open_ahead(n_columns)
-
-
 def _drawing(
     client: Any,
     inputs: "Inputs",
@@ -252,14 +223,12 @@ def _drawing(
     return lambda size: gather_files(client, inputs, columns, size, salt, progress)
 
 
-def _fitted(model: "AmortizedClusterer", sample: "Drawn", read: Read, tag: str) -> OnSample:
-    """Fit the model to the drawn rows; their columns are judged as those of a data frame."""
+def _table(sample: "Drawn", read: Read) -> "Table":
+    """The drawn rows, whose columns are judged as those of a data frame, without gaps."""
     import numpy as np
 
-    from coterie.dask.parquet import Labeller
     from coterie.data.tables.gaps import filled_notes
     from coterie.data.tables.table import Filled, SourceError, Table
-    from coterie.frames.column_parts import Numbers
     from coterie.frames.table_columns import FrameColumn
     from coterie.frames.table_encoding import NoUsableColumnError, fit_columns
 
@@ -276,7 +245,7 @@ def _fitted(model: "AmortizedClusterer", sample: "Drawn", read: Read, tag: str) 
     encoding = replace(encoding.without_dropped(), left_out=left_out)
     there = np.isin(columns.names, encoding.columns)
     rows, missing = np.ascontiguousarray(sample.rows[:, there]), sample.missing[there]
-    medians = np.array([part.median for part in encoding.parts if isinstance(part, Numbers)])
+    medians = encoding.medians
     rows = np.where(np.isnan(rows), medians.astype(rows.dtype), rows)
     filled = tuple(
         Filled(name, int(gaps), float(median))
@@ -286,10 +255,4 @@ def _fitted(model: "AmortizedClusterer", sample: "Drawn", read: Read, tag: str) 
     table = Table(
         encoding.names, rows, sample.n_rows, np.arange(len(rows)), encoding, left_out, filled
     )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        model.fit_drawn(table.encoded, sample.n_rows)
-    notes = [*filled_notes(table), *(str(warning.message) for warning in caught)]
-    used = columns._replace(names=encoding.columns)
-    labeller = Labeller(used, medians, model.fitted_.shipped("cpu"), tag)
-    return OnSample(table, labeller, tuple(dict.fromkeys(notes)))
+    return replace(table, notes=filled_notes(table))

@@ -99,7 +99,11 @@ def write_labels(
             labels, probabilities = model.labels_[rows], model.probabilities_[rows]
         return labels, own_probability(labels, probabilities)
 
-    return label(source, table.encoding, assign, model.n_clusters_, out, begin, output=output)
+    return label(
+        *(source, table.encoding, assign, model.n_clusters_, out, begin),
+        output=output,
+        by_values=table.is_sample,
+    )
 
 
 def label(
@@ -111,16 +115,20 @@ def label(
     begin: Begin,
     remarks: "Remarks | None" = None,
     output: "Output | None" = None,
+    *,
+    by_values: bool = True,
 ) -> "Sizes":
     """Assign all rows of a file and write them, to standard output if the path says so."""
     from coterie.data.tables.labelled import label_rows
 
     arguments = (source, encoding, assign, n_clusters)
     if out != STANDARD_OUTPUT:
-        return label_rows(*arguments, out, begin("labelling"), remarks, output)
+        progress = begin("labelling")
+        return label_rows(*arguments, out, progress, remarks, output, by_values=by_values)
     with tempfile.TemporaryDirectory(prefix="coterie-") as folder:
         target = Path(folder) / "labels"
-        sizes = label_rows(*arguments, target, begin("labelling"), remarks, output)
+        progress = begin("labelling")
+        sizes = label_rows(*arguments, target, progress, remarks, output, by_values=by_values)
         with target.open("rb") as labelled:
             shutil.copyfileobj(labelled, sys.stdout.buffer)
     return sizes

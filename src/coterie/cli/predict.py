@@ -24,7 +24,7 @@ from coterie.cli.printable import printable
 from coterie.cli.progress import stages
 from coterie.cli.refusal import refuse, refusing
 from coterie.cli.summary import cluster_table, listed
-from coterie.importing import imports_to_stay
+from coterie.importing import imports_of_a_command
 
 if TYPE_CHECKING:
     from coterie.data.tables.labelled import Sizes
@@ -66,7 +66,7 @@ def predict(
     if as_json and out == STANDARD_OUTPUT:
         refuse("--json and --out - would both write to standard output")
     with refusing():
-        with imports_to_stay():
+        with imports_of_a_command():
             from coterie.data.tables.files import opened
             from coterie.estimators.loaded import load
             from coterie.frames.column_parts import Remarks

@@ -52,9 +52,14 @@ def refusing(wrong: type[ValueError] = ValueError) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        refuse(_in_words(error))
     except wrong as error:
         refuse(str(error))
+
+
+def _in_words(error: OSError) -> str:
+    words = error.strerror or str(error)
+    return f"{error.filename}: {words}" if error.filename else words
 
 
 class OneLineGroup(TyperGroup):
@@ -76,6 +81,8 @@ class OneLineGroup(TyperGroup):
             # again when Python exits.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
+        except OSError as error:  # such as a full disk
+            refuse(_in_words(error))
 
     def main(self, *args: Any, **settings: Any) -> Any:
         if not settings.get("standalone_mode", True):

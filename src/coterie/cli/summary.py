@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rich import box
 from rich.console import Console
@@ -22,25 +22,34 @@ LONGEST_NAME = 80  # characters of a column's name
 SHOWN = 0.005  # smaller probabilities of a number of clusters are left out
 
 
+class Fit(NamedTuple):
+    """What is told of a fitted model."""
+
+    weights: str
+    clustering: "Clustering"
+    stability: float | None
+
+    @classmethod
+    def of(cls, model: "AmortizedClusterer") -> Self:
+        """What is told of this one."""
+        return cls(str(model.weights), model.clustering_, model.stability_)
+
+
 def summary(
-    file: str,
-    table: "Table",
-    model: "AmortizedClusterer",
-    sizes: "Sizes",
-    notes: Sequence[str],
+    file: str, table: "Table", fit: Fit, sizes: "Sizes", notes: Sequence[str]
 ) -> dict[str, Any]:
     """The result as a JSON object."""
     return {
         "file": file,
         "rows": table.n_rows,
         "read_rows": len(table.values),
-        "fitted_rows": model.clustering_.context_size,
+        "fitted_rows": fit.clustering.context_size,
         "columns": list(table.columns),
         "categories": {name: list(each) for name, each in table.encoding.categories.items()},
         "left_out": [column._asdict() for column in table.left_out],
         "filled": [column._asdict() for column in table.filled],
-        "weights": str(model.weights),
-        "n_clusters": model.n_clusters_,
+        "weights": fit.weights,
+        "n_clusters": fit.clustering.n_clusters,
         "clusters": [
             {
                 "cluster": number,
@@ -52,9 +61,9 @@ def summary(
             )
         ],
         "noise": sizes.noise,
-        **_belief(model.clustering_),
-        "stability": model.stability_,
-        "mean_log_likelihood": model.clustering_.log_likelihood,
+        **_belief(fit.clustering),
+        "stability": fit.stability,
+        "mean_log_likelihood": fit.clustering.log_likelihood,
         "notes": list(notes),
     }
 
@@ -69,7 +78,7 @@ def _belief(clustering: "Clustering") -> dict[str, Any]:
     belief = clustering.k_probabilities
     if belief is None:
         return {"expected_agreement": None, "k_probabilities": None, "runner_up": None}
-    from coterie.inference.belief import nearly_as_probable
+    from coterie.inference.result import nearly_as_probable
 
     shown = [(k, round(float(p), 4)) for k, p in enumerate(belief) if p >= SHOWN]
     return {

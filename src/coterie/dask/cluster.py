@@ -1,5 +1,6 @@
 """Work on a cluster of dask: one task for each file, results as they come."""
 
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import reduce
@@ -99,9 +100,9 @@ class Outputs(NamedTuple):
 
 
 def label_files(
-    client: Any, inputs: Inputs, folder: OutputFolder, labeller: Labeller, progress: Progress
+    client: Any, inputs: Inputs, folder: OutputFolder, labeller: bytes, progress: Progress
 ) -> Outputs:
-    """The second pass: label all files that are not labelled yet."""
+    """The second pass: label all files that are not labelled yet, by a pickled `Labeller`."""
     counted, rest = [], []
     for path, n_rows in zip(inputs.paths, inputs.n_rows, strict=True):
         earlier = read_labelled(folder.target(path), folder.tag, n_rows)
@@ -113,7 +114,7 @@ def label_files(
     before = len(counted)
     left = Inputs(tuple(path for path, _ in rest), tuple(n_rows for _, n_rows in rest))
     # A task, not scattered data: where a worker is lost, the scheduler has it still.
-    sent = client.submit(_itself, labeller, pure=False)
+    sent = client.submit(pickle.loads, labeller, pure=False)
     targets = [folder.target(path) for path in left.paths]
     label = _label_in_turn if takes_turns(client) else label_file
     futures = client.map(label, left.paths, targets, labeller=sent, pure=False)
@@ -184,7 +185,3 @@ def _label_in_turn(path: Path, target: Path, labeller: Labeller) -> Labelled:
     with ExitStack() as turn:
         turn.enter_context(_turn)
         return label_file(path, target, labeller, turn.close)
-
-
-def _itself(value: Any) -> Any:
-    return value

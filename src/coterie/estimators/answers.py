@@ -23,10 +23,9 @@ from coterie.inference.belief import (
     FitRecord,
     agreement_to_expect,
     k_probabilities,
-    nearly_as_probable,
 )
 from coterie.inference.drift import Familiar
-from coterie.inference.result import NOISE
+from coterie.inference.result import NOISE, nearly_as_probable
 from coterie.inference.rules.generative import NoDensity, has_density
 from coterie.inference.samples import co_assignment, require_pairs
 

@@ -48,6 +48,11 @@ class TableEncoding:
         return {name: part.levels for name, part in pairs if isinstance(part, Indicators)}
 
     @property
+    def medians(self) -> NDArray[np.float64]:
+        """What fills the gaps of each column of numbers (d,)."""
+        return np.array([part.median for part in self.parts if isinstance(part, Numbers)])
+
+    @property
     def takes_arrays(self) -> bool:
         """Whether every column held numbers, so that an array of them can be encoded."""
         return all(

@@ -45,7 +45,7 @@ class _LogSums(torch.autograd.Function):
         return sums
 
     @staticmethod
-    def backward(context: Any, grown: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(context: Any, grown: Tensor) -> tuple[Tensor, None, None]:
         (means,) = context.saved_tensors
         return grown[..., None] * means / context.temperature, None, None
 

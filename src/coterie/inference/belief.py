@@ -44,8 +44,6 @@ MISTAKEN = 0.2
 MISTAKEN_WIDTH = 0.5
 FARTHEST = 2  # times the largest answer: nobody believes in more, unless training had more
 
-NEARLY = 0.5  # of the probability of the number that stands: so much makes another worth a word
-
 KProbabilities = NDArray[np.float64]
 
 
@@ -80,15 +78,6 @@ def agreement_to_expect(fit: FitRecord) -> float | None:
     width = fit.system.traits.columns
     units = fit.units.astype(np.float64)
     return expected_agreement(open_judge(), units, width, labels, fit.outcome.sure)
-
-
-def nearly_as_probable(belief: KProbabilities, n_clusters: int) -> int | None:
-    """Another number of clusters that is nearly as probable, None where there is none."""
-    others = belief.copy()
-    chosen = others[n_clusters] if n_clusters < len(others) else 0.0
-    others[n_clusters : n_clusters + 1] = 0.0
-    best = int(others.argmax())
-    return best if others[best] >= NEARLY * chosen and others[best] > 0 else None
 
 
 def k_probabilities(fit: FitRecord) -> KProbabilities:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 NOISE = -1  # the label of a point that fits no cluster
+NEARLY = 0.5  # of the probability of the number that stands: so much makes another worth a word
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,3 +77,15 @@ def own_probability(
     """The probability, among (n, k), of each point's label (n,); zero for noise."""
     own = np.take_along_axis(probabilities, np.maximum(labels, 0)[:, None], 1)[:, 0]
     return np.where(labels == NOISE, 0.0, own)
+
+
+def nearly_as_probable(belief: NDArray[np.float64], n_clusters: int) -> int | None:
+    """Another number of clusters that is nearly as probable, None where there is none.
+
+    belief (K + 1,): the probability of each number.
+    """
+    others = belief.copy()
+    chosen = others[n_clusters] if n_clusters < len(others) else 0.0
+    others[n_clusters : n_clusters + 1] = 0.0
+    best = int(others.argmax())
+    return best if others[best] >= NEARLY * chosen and others[best] > 0 else None

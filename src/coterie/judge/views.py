@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from coterie.frames.standard import principal_axes
 
@@ -74,8 +73,15 @@ def noise_edge(n_rows: int, n_columns: int) -> float:
 
 def normal_scores(units: Points) -> Points:
     """Each column by its ranks, as quantiles of a normal distribution; equal values stay equal."""
-    ranks = rankdata(units, axis=0)
+    ranks = np.column_stack([_mean_ranks(column) for column in units.T])
     return np.asarray(ndtri((ranks - 0.5) / len(units)))
+
+
+def _mean_ranks(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The ranks (n,) from one to n of values (n,); equal ones share the mean of theirs."""
+    _, place, count = np.unique(column, return_inverse=True, return_counts=True)
+    ranks: NDArray[np.float64] = (count.cumsum() - (count - 1) / 2)[place]
+    return ranks
 
 
 def _view(name: str, units: Points, turned: NDArray[np.float32], width: int) -> NDArray[np.float32]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import ks_2samp
 
 from coterie.mixtures.gaussians import Array, FullMixture
 from coterie.mixtures.search import MixtureFit
@@ -69,7 +68,7 @@ def adequacy(points: Array, fit: MixtureFit, *, seed: int = 0) -> Adequacy:
         shares.append(_shares(tested, drawn[-1]))
     of_set, of_draws = np.mean(shares, 0)
     own, other = (_distances(each, fit.mixture) for each in (points, np.concatenate(drawn)))
-    apart = float(ks_2samp(own, other, method="asymp").statistic) * math.sqrt(len(points))
+    apart = farthest_apart(own, other) * math.sqrt(len(points))
     limit = FARTHEST_APART + BY_FITTING * fit.mixture.mean.size / math.sqrt(len(points))
     return Adequacy(float(of_set), float(of_draws), apart / limit, least_own(fit.responsibilities))
 
@@ -109,6 +108,15 @@ def expected_ari(responsibilities: Array, *, seed: int = 0) -> float:
     drawn = (uniform > responsibilities.cumsum(1)[None, :, :-1]).sum(2)
     labels = responsibilities.argmax(1)
     return float(np.mean([adjusted_rand_score(each, labels) for each in drawn]))
+
+
+def farthest_apart(one: Array, other: Array) -> float:
+    """The largest difference of two empirical distribution functions (Kolmogorov, Smirnov)."""
+    every = np.concatenate([one, other])
+    below = [
+        np.searchsorted(np.sort(each), every, side="right") / len(each) for each in (one, other)
+    ]
+    return float(np.abs(below[0] - below[1]).max())
 
 
 def _distances(points: Array, mixture: FullMixture) -> Array:

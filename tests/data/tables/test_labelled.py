@@ -43,6 +43,21 @@ def test_rows_are_labelled_batch_by_batch(csv, tmp_path, monkeypatch):
     assert shares[-1] == 1
 
 
+def test_rows_may_be_labelled_by_their_numbers_alone(csv, tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 30)
+    source = csv("who,x\n" + "".join(f"p{row},{row % 7 - 3}\n" for row in range(200)))
+    encoding = read_table(source).encoding
+    sizes = label_rows(source, encoding, by_sign, 2, tmp_path / "values.csv")
+
+    def assign(rows, values):
+        assert values.shape == (len(rows), 0)
+        return by_sign(rows, (rows % 7 - 3)[:, None])
+
+    same = label_rows(source, encoding, assign, 2, tmp_path / "rows.csv", by_values=False)
+    assert same.counts.tolist() == sizes.counts.tolist()
+    assert (tmp_path / "rows.csv").read_bytes() == (tmp_path / "values.csv").read_bytes()
+
+
 def test_gaps_are_filled_for_the_rule_and_stay_in_the_file(csv, tmp_path, monkeypatch):
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 30)
     cells = [["-3", "", "5", "NA"][row % 4] for row in range(200)]

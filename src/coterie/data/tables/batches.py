@@ -44,6 +44,15 @@ def encoded_batches(
         yield EncodedBatch(batch, rows, values)
 
 
+def numbered_batches(source: Source) -> Iterator[EncodedBatch]:
+    """All rows of a file without their values, (m, 0), for those who know them already."""
+    start = 0
+    for batch in source.batches():
+        rows = np.arange(start, start + len(batch.frame))
+        start += len(rows)
+        yield EncodedBatch(batch, rows, np.empty((len(rows), 0)))
+
+
 def _refuse_other_kinds(source: Source, columns: list[Column], categories: frozenset[str]) -> None:
     wrong = [
         f"column {column.name!r} held numbers in fit and has {column.reason or column.text} now"

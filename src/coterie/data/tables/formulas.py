@@ -20,6 +20,7 @@ def without_formulas(frame: "pl.DataFrame", numerals: Numerals) -> "pl.DataFrame
     kinds = polars()
     named = [harmless_name(name) for name in frame.columns]
     text = [series for series in frame.get_columns() if series.dtype == kinds.String]
+    text = _not_plain(text, numerals)
     # In one go for all columns: plain negative numbers, of which a file may hold thousands of
     # columns, are told from formulas without the slow parser of currency and the like.
     numbered = kinds.DataFrame([series.alias(str(at)) for at, series in enumerate(text)])
@@ -31,6 +32,14 @@ def without_formulas(frame: "pl.DataFrame", numerals: Numerals) -> "pl.DataFrame
             place = frame.get_column_index(series.name)
             frame = frame.replace_column(place, _harmless(series, numerals))
     return frame.rename(dict(zip(frame.columns, named, strict=True)))
+
+
+def _not_plain(text: "list[pl.Series]", numerals: Numerals) -> "list[pl.Series]":
+    """The columns of text that hold more than plain numbers and gaps."""
+    frame = polars().DataFrame([series.alias(str(at)) for at, series in enumerate(text)])
+    after, before = numerals.parse_plain(frame).null_count(), frame.null_count()
+    pairs = zip(text, after.row(0), before.row(0), strict=True) if text else ()
+    return [series for series, parsed, given in pairs if parsed != given]
 
 
 def harmless_name(name: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from coterie.data.tables.batches import encoded_batches
+from coterie.data.tables.batches import encoded_batches, numbered_batches
 from coterie.data.tables.columns import columns_of, read_batch
 from coterie.data.tables.compression import SUFFIXES as COMPRESSIONS
 from coterie.data.tables.compression import compress, uncompressed_name
@@ -54,14 +54,20 @@ def label_rows(
     progress: Progress = lambda share: None,
     remarks: Remarks | None = None,
     output: "Output | None" = None,
+    *,
+    by_values: bool = True,
 ) -> Sizes:
-    """Assign all rows of a file, and write them with their clusters if a target is given."""
+    """Assign all rows of a file, and write them with their clusters if a target is given.
+
+    by_values: whether rows are assigned by their values, and not by their numbers alone.
+    """
     sizes = Sizes(n_clusters)
     output = output or Output()
     typed = source.text_is_data and target is not None and output.is_typed(source, target)
     writing = nullcontext() if target is None else output.writer(source, target)
+    batches = encoded_batches(source, encoding, remarks) if by_values else numbered_batches(source)
     with writing as writer:
-        for batch, rows, values in encoded_batches(source, encoding, remarks):
+        for batch, rows, values in batches:
             labels, confidence = assign(rows, values)
             sizes.add(labels, confidence)
             if writer is not None:
