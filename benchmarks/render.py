@@ -53,6 +53,7 @@ PAGES = (
     *sorted(set((ROOT / "src/coterie/weights").glob("*.md")) - {MICE}),
 )
 MARKED = re.compile(r"(<!-- results (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+TOLD_K = re.compile(r",? told k\b")
 TABLES: dict[str, Callable[..., str]] = {
     "peers": peers,
     "ours": ours,
@@ -91,12 +92,25 @@ TABLES: dict[str, Callable[..., str]] = {
 }
 
 
+def in_words(block: str) -> str:
+    """A rendered block, with the names of methods in the results replaced by those of the pages."""
+    block = block.replace("is told the true k", "is given the true k")
+    rows = (named(line) if line[:1] == "|" else line for line in block.split("\n"))
+    return "\n".join(rows)
+
+
+def named(row: str) -> str:
+    """A row of a table: methods that are given k, and networks without consolidation."""
+    return TOLD_K.sub(", given k", row).replace("as the network says", "network only")
+
+
 def rendered(page: str) -> str:
     """The page with every marked part written anew."""
 
     def write(found: re.Match[str]) -> str:
         table, _, argument = found[2].partition(":")
-        return found[1] + TABLES[table](*filter(None, [argument])) + found[3]
+        block = TABLES[table](*filter(None, [argument]))
+        return found[1] + in_words(block) + found[3]
 
     return MARKED.sub(write, page)
 

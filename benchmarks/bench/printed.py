@@ -52,7 +52,7 @@ DAC_TABLE_5 = Printed(
 
 DAC_TABLE_6 = Printed(
     source="paper: DAC Table 6",
-    note="warped Gaussians; spectral clustering is told the true k",
+    note="warped Gaussians; spectral clustering is given the true k",
     header=("(n_max, k_max)", "method", "LL", "ARI", "NMI", "k-MAE", "seconds"),
     rows=(
         ("(1000, 4)", "spectral clustering", None, None, "0.889 ± 0.002", None, "0.103 ± 0.000"),

@@ -36,6 +36,6 @@ def collection_speed() -> str:
         ]
         for line in steps("collection_speed")
     ]
-    header = ["", "batch", "images a second", "both passes alone", "share", "plain loop"]
+    header = ["", "batch", "images per second", "both passes alone", "share", "plain loop"]
     devices = ", ".join(dict.fromkeys(line["device"] for line in steps("collection_speed")))
     return grid(header, rows) + f"\n\n`python benchmarks/collection_speed.py`, {devices}.\n"

@@ -17,18 +17,18 @@ def doubts(part: str) -> str:
 def strange(rows: list[dict[str, Any]]) -> str:
     """Kinds of sets, and how many are called unlike anything in training."""
     cells = [[row["name"], f"{row['strange']} of {row['sets']:,}"] for row in rows]
-    return grid(["", "called strange"], cells)
+    return grid(["", "flagged"], cells)
 
 
 def belief(found: dict[str, float]) -> str:
     """The belief in the number found and in the true one."""
     rows = [
-        ["the number found is right", f"{found['right']:.3f}"],
-        ["belief in the number found, on average", f"{found['believed']:.3f}"],
-        ["the true number is among the most probable 80 %", f"{found['among_probable']:.3f}"],
-        ["nats against the true number, on average", f"{found['surprise']:.2f}"],
+        ["k correct", f"{found['right']:.3f}"],
+        ["mean probability of the k found", f"{found['believed']:.3f}"],
+        ["true k among the most probable 80 %", f"{found['among_probable']:.3f}"],
+        ["mean negative log-probability of the true k (nats)", f"{found['surprise']:.2f}"],
         [
-            "right where the belief is above 0.8",
+            "k correct where its probability is above 0.8",
             f"{found['sure_and_right']:.0f} of {found['sure']:.0f}",
         ],
     ]

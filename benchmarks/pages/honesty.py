@@ -16,6 +16,6 @@ def honesty() -> str:
             belief = data["belief"][part]
             row += [f"{belief[name]:.2f}" for name in ("top_belief", "top_right")]
         rows.append(row)
-    header = ["", "sets", "mean confidence", "rows that are right", "ECE"]
-    header += ["belief in the most probable k", "it is right"]
+    header = ["", "sets", "mean confidence", "rows correct", "ECE"]
+    header += ["probability of the most probable k", "k correct"]
     return f"{grid(header, rows)}\n\n{where_run(data)}\n"

@@ -58,7 +58,7 @@ def image_studies() -> str:
     """What the studies have found, variant by variant."""
     found = results("image_studies") if _exists("image_studies") else {}
     parts = [_study(study, found[study]) for study in STUDIES if found.get(study)]
-    return "\n\n".join(parts or ["None of them has been run."]) + "\n"
+    return "\n\n".join(parts or ["No results yet."]) + "\n"
 
 
 def _study(study: str, found: dict[str, Any]) -> str:

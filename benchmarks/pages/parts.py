@@ -15,6 +15,6 @@ def parts() -> str:
     ]
     described = sum(row["described"] for row in data["tables"].values())
     return (
-        f"{grid(['', 'mean ARI', 'behind'], rows)}\n\n{len(data['tables'])} validation tables,"
-        f" {described} of them described by a mixture. {where_run(data)}\n"
+        f"{grid(['', 'mean ARI', 'loss'], rows)}\n\n{len(data['tables'])} validation tables,"
+        f" {described} of them fitted by a mixture. {where_run(data)}\n"
     )

@@ -22,7 +22,7 @@ def attempts(kept: dict[str, Row]) -> str:
         for name, (what, told) in CAMPAIGNS.items()
         if name in kept
     ]
-    header = ["tried", "attempts", "what came of them", "broken"]
+    header = ["campaign", "attempts", "outcomes", "failures"]
     lines = [
         f"- {CAMPAIGNS[name][0]}: {where_run(kept[name])}" for name in CAMPAIGNS if name in kept
     ]
@@ -35,12 +35,15 @@ def load(kept: dict[str, Row]) -> str:
     answers = ", ".join(f"{status}: {number:,}" for status, number in row["statuses"].items())
     before, after = row["memory_mb_after_first"], row["memory_mb_at_end"]
     rows = [
-        ["requests of 16 clients at a time", f"{row['attempts']:,} in {row['seconds']:,.0f} s"],
-        ["answers", answers],
-        ["errors of the server (5xx), hangs", f"{row['server_errors']}, {row['hangs']}"],
+        ["requests by 16 concurrent clients", f"{row['attempts']:,} in {row['seconds']:,.0f} s"],
+        ["responses by status", answers],
+        ["server errors (5xx), hangs", f"{row['server_errors']}, {row['hangs']}"],
         ["tracebacks in the log", f"{row['tracebacks']}"],
-        ["slowest answer to a client that is not slow itself", f"{row['slowest_seconds']:.1f} s"],
-        ["memory after the first thousand, at the end", f"{before:,.0f} MB, {after:,.0f} MB"],
+        ["slowest response, slow clients excluded", f"{row['slowest_seconds']:.1f} s"],
+        [
+            "memory after the first thousand requests, at the end",
+            f"{before:,.0f} MB, {after:,.0f} MB",
+        ],
     ]
     return f"{grid(['', ''], rows)}\n\n{where_run(kept['requests'])}\n"
 
@@ -66,24 +69,26 @@ def failed(kept: Row) -> str:
 
 def _labels_or_refused(row: Row) -> str:
     return (
-        f"labels for {row['labels']:,}, {row['refused']:,} refused; the slowest took"
+        f"labels for {row['labels']:,}, documented errors for {row['refused']:,}; the slowest took"
         f" {row['slowest_cpu_seconds']:.1f} s"
     )
 
 
 def _served_or_refused(row: Row) -> str:
-    return f"{row['refused']:,} refused; {row['served']:,}, written by somebody on purpose, served"
+    return f"{row['refused']:,} rejected; {row['served']:,}, edited on purpose, loaded"
 
 
 def _resumed(row: Row) -> str:
     moments = ", ".join(f"{number} {moment}" for moment, number in row["moments"].items())
-    return f"{row['runs']} trainings resumed to the same bits ({moments})"
+    return f"{row['runs']} training runs resumed, bit for bit ({moments})"
 
 
 def _answered(row: Row) -> str:
     good = row["statuses"].get("200", 0)
     errors, hangs = row["server_errors"] or "no", row["hangs"] or "no"
-    return f"{good:,} answered, the rest refused, left or closed; {errors} 5xx, {hangs} hang"
+    return (
+        f"{good:,} successful, the rest rejected, abandoned or closed; {errors} 5xx, {hangs} hang"
+    )
 
 
 CAMPAIGNS: dict[str, tuple[str, Callable[[Row], str]]] = {

@@ -38,7 +38,7 @@ def means_by_kind(data: dict[str, Any]) -> str:
         ceiling = data["ceiling"]
         means = [f"{ceiling['kinds'][kind]['mean']:.3f}" for kind in kinds]
         rows.append(["ceiling", with_error(ceiling["all"]), *means])
-    return grid(header, rows) + f"\n\n† is told the true k. {where_tables(data)}\n"
+    return grid(header, rows) + f"\n\n† is given the true k. {where_tables(data)}\n"
 
 
 def tables_of_sets(data: dict[str, Any]) -> str:
@@ -49,7 +49,10 @@ def tables_of_sets(data: dict[str, Any]) -> str:
         cells = [f"{given[key]}" for key in ("name", "points", "columns", "clusters")]
         rows.append(cells + [f"{each['ari']:.2f} ({each['k_found']:.0f})" for each in found])
     header = ["set", "points", "columns", "k", *(method["name"] for method in methods)]
-    return grid(header, rows) + f"\n\nARI, and in brackets the k found. {where_tables(data)}\n"
+    return (
+        grid(header, rows)
+        + f"\n\nARI, with the number of clusters found in brackets. {where_tables(data)}\n"
+    )
 
 
 def k_by_family(data: dict[str, Any]) -> str:
@@ -62,18 +65,27 @@ def k_by_family(data: dict[str, Any]) -> str:
             cells.append(", ".join(f"{share:.0%}" for share in shares))
         rows.append(cells)
     header = ["", *methods[0]["kinds"]]
-    return grid(header, rows) + "\n\nk exact, k within one; the same run. † is told the true k.\n"
+    return (
+        grid(header, rows)
+        + "\n\nk exact, k within one, from the same run. † is given the true k.\n"
+    )
 
 
 def margins(data: dict[str, Any]) -> str:
     """Each of our models, family by family, against its best peer and the ceiling."""
-    header = ["", "family", "best peer that chooses k", "ARI - best peer's", "ARI - ceiling"]
+    header = [
+        "",
+        "family",
+        "best other method that chooses k",
+        "ARI - that method's",
+        "ARI - ceiling",
+    ]
     rows = []
     for model, families in data["margins"].items():
         for family, margin in families.items():
             over = [with_error(margin[name]) for name in ("over_best_peer", "over_ceiling")]
             rows.append([model, family, margin["best_peer"], *over])
-    return grid(header, rows) + "\n\nMeans of the differences, set by set; the same run.\n"
+    return grid(header, rows) + "\n\nMeans of the paired differences, from the same run.\n"
 
 
 def calibration() -> str:
@@ -84,7 +96,7 @@ def calibration() -> str:
         for family, found in families.items():
             shares = [f"{found[name]:.3f}" for name in ("confidence", "right", "ece")]
             rows.append([model, family, f"{found['points']:,}", *shares])
-    header = ["", "family", "points", "mean confidence", "share right", "ECE"]
+    header = ["", "family", "points", "mean confidence", "share correct", "ECE"]
     n_sets, n_bins = data["sets_of_each_family"], data["n_bins"]
     where = f"`{data['command']}`: {n_sets} sets of each family, {n_bins} bins, noise not scored"
     return grid(header, rows) + f"\n\n{where}; {data['date'][:10]}.\n"

@@ -24,8 +24,8 @@ def batched(device: str) -> str:
     data = results(f"speed-{device}")
     part = data["batched"]
     lines = [
-        f"| {part['setting']}, batch of {part['n_sets']} | matrix products | ms a set | x DAC |"
-        " of the product's ceiling | of the copy's ceiling |",
+        f"| {part['setting']}, batch of {part['n_sets']} | matrix products | ms per set | x DAC |"
+        " share of matrix-product ceiling | share of copy ceiling |",
         "|---|---|---|---|---|---|",
     ]
     for lap, work in zip(part["laps"], data["work"], strict=True):
@@ -56,4 +56,7 @@ def growth(device: str) -> str:
         exponents = (curve["time_exponent"], curve["memory_exponent"])
         cells += ["" if each is None else f"{each:.2f}" for each in exponents]
         lines.append(f"| {curve['what']} | {' | '.join(cells)} |")
-    return "\n".join(lines) + f"\n\nBytes a value beyond the input. {where_speed(data, 1)}\n"
+    return (
+        "\n".join(lines)
+        + f"\n\nMemory in bytes per value, beyond the input. {where_speed(data, 1)}\n"
+    )

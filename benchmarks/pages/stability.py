@@ -20,6 +20,6 @@ def stability() -> str:
     ]
     means = data["means"]
     rows.append(["mean", "", f"{means['same_k']:.0%}", *(f"{means[key]:.2f}" for key in keys)])
-    header = ["", f"k for {data['seeds']} seeds", "pairs with the same k", "ARI of two seeds"]
-    header += ["ARI with the labels", "`stability_`"]
+    header = ["", f"k for {data['seeds']} seeds", "pairs with the same k", "ARI between seeds"]
+    header += ["ARI with the true labels", "`stability_`"]
     return f"{grid(header, rows)}\n\n{where_run(data)}\n"

@@ -78,4 +78,4 @@ def topics() -> str:
     ]
     machine = data["machine"]
     ran = f"`{data['command']}`: {data['sets']} sets; {machine['cpu']}, {data['date'][:10]}."
-    return f"{grid(['', 'mean ARI', 'clusters found'], rows)}\n\n† is told the true k. {ran}\n"
+    return f"{grid(['', 'mean ARI', 'clusters found'], rows)}\n\n† is given the true k. {ran}\n"

@@ -9,7 +9,7 @@ def where(data: dict[str, Any], *n_sets: int) -> str:
     machine, others = data["machine"], data["machine"]["others_cpu_share"]
     load = "" if others is None else f"; other processes took {others:.0%} of the machine"
     return (
-        f"`{data['command']}`: {number} sets a setting; {machine['cpu']},"
+        f"`{data['command']}`: {number} sets per setting; {machine['cpu']},"
         f" {machine['cores']} cores, {data['date'][:10]}{load}."
     )
 
@@ -32,7 +32,7 @@ def where_tables(data: dict[str, Any]) -> str:
         if each["measured"] != [data["date"]]
     ]
     days = sorted({date[:10] for method in data["methods"] for date in method["measured"]})
-    kept = f" Runs from before are those of {', '.join(earlier)}." if earlier else ""
+    kept = f" Earlier runs: {', '.join(earlier)}." if earlier else ""
     machine = data["machine"]
     return (
         f"`{data['command']}`: {len(data['sets'])} sets of at most {data['k_max']} clusters"

@@ -110,7 +110,7 @@ def test_what_has_not_been_measured_is_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(page, "RESULTS", tmp_path)
     assert "0.9024" in page.image_sets("cifar10")
     assert "DAC" not in page.image_sets("cifar10")
-    assert page.image_studies() == "None of them has been run.\n"
+    assert page.image_studies() == "No results yet.\n"
 
 
 def test_studies_appear_once_they_are_run(tmp_path, monkeypatch):

@@ -54,9 +54,7 @@ def test_the_best_method_comes_first(rendered):
     assert lines[4].startswith("| worse |")
     assert "1 sets of at most 30 clusters (1 mixtures)" in lines[6]
     assert "2026-01-02 and 2026-01-03; other processes took 10% of the machine." in lines[6]
-    assert lines[6].endswith(
-        "Runs from before are those of spectral (load of the machine unknown)."
-    )
+    assert lines[6].endswith("Earlier runs: spectral (load of the machine unknown).")
 
 
 def test_every_set_has_a_line(rendered):
@@ -184,7 +182,7 @@ def test_two_runs_on_the_same_sets_share_a_table(rendered):
     assert "| (1000, 4) | ours: model of one | 0.500 |" in page
     assert "| (1000, 4) | ours: model of other | 0.500 |" in page
     assert "| (1000, 4) | here: told the true k, 9 sets | 0.500 |" in page
-    assert page.count("9 sets a setting") == 2
+    assert page.count("9 sets per setting") == 2
     assert "| (1000, 4) | told the true k |" in rendered(
         "<!-- results everybody:one -->\n<!-- end -->"
     )
@@ -201,7 +199,7 @@ def test_times_are_told_as_multiples_of_those_of_dac(rendered):
     lines = rendered("<!-- results times:ncp -->\n<!-- end -->").splitlines()
     assert lines[1] == "|  | times as long as dac, by the median | by the mean |"
     assert lines[3] == "| ncp | 400 | 600 |"
-    assert "9 sets a setting" in lines[5]
+    assert "9 sets per setting" in lines[5]
 
 
 def keep(name, **data):
@@ -231,8 +229,8 @@ def test_what_the_model_says_of_its_limits(rendered):
     assert "| lattices | 3 of 1,000 |" in page
     page = rendered("<!-- results doubts:belief -->\n<!-- end -->")
     assert "| 9 sets |  |" in page
-    assert "| nats against the true number, on average | 1.25 |" in page
-    assert "| right where the belief is above 0.8 | 3 of 4 |" in page
+    assert "| mean negative log-probability of the true k (nats) | 1.25 |" in page
+    assert "| k correct where its probability is above 0.8 | 3 of 4 |" in page
 
 
 def test_what_was_tried_to_break(rendered):
@@ -257,12 +255,15 @@ def test_what_was_tried_to_break(rendered):
     kept = {name: {**run, "row": row} for name, row in told.items()}
     (pages.results.RESULTS / "reliability.json").write_text(json.dumps(kept))
     page = rendered("<!-- results reliability:attempts -->\n<!-- end -->")
-    assert "| damaged files | 10 | labels for 4, 6 refused; the slowest took 1.2 s | 1 |" in page
-    assert "| requests | 10 | 8 answered, the rest refused, left or closed; no 5xx" in page
+    assert (
+        "| damaged files | 10 | labels for 4, documented errors for 6; the slowest took 1.2 s | 1 |"
+        in page
+    )
+    assert "| requests | 10 | 8 successful, the rest rejected, abandoned or closed; no 5xx" in page
     assert "kills" not in page
     assert "- damaged weights: `python it`; CPU, 2 cores, 2026-01-03." in page
     page = rendered("<!-- results reliability:load -->\n<!-- end -->")
-    assert "| answers | 200: 8, 400: 2 |" in page
+    assert "| responses by status | 200: 8, 400: 2 |" in page
     page = rendered("<!-- results reliability:costs -->\n<!-- end -->")
     assert "takes 20.0 ms, of which the checksum of its tensors takes 5.0 ms (25%)" in page
 

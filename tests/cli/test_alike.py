@@ -28,8 +28,8 @@ READERS = {
 LEFT_OUT = {
     "customer_id": "identifies the rows, by its name",
     "signed_up": "dates or times; turn them into numbers to use them",
-    "country": "the same everywhere",
-    "fee": "the same everywhere",
+    "country": "constant",
+    "fee": "constant",
     "remark": "240 different values in 240 rows",
 }
 
@@ -157,5 +157,5 @@ def test_arrays_are_never_touched(customers, tmp_path):
     assert summary["columns"] == ["x1", "x2", "x3"]
     np.testing.assert_array_equal(np.load(tmp_path / "out.npy")[:, 3], model.labels_)
     for name in ("columns", "exclude", "categorical"):
-        with pytest.raises(ValueError, match="name columns of a data frame"):
+        with pytest.raises(ValueError, match="apply to data frames only"):
             coterie.AMCP(**{name: ["fee"]}).fit(numbers)

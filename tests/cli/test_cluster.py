@@ -514,7 +514,9 @@ def test_gaps_of_a_streamed_file_are_filled_from_the_sample(run, blobs, tmp_path
 def test_text_is_left_out_of_a_file_and_no_column_to_ask_for(run, table):
     assert "dropped   [red]name: text" in run("cluster", table).stdout
     line = refused(run("cluster", table, "--columns", "x,[red]name"))
-    assert "column '[red]name' cannot be clustered by: 300 different values in 300 rows" in line
+    assert (
+        "column '[red]name' cannot be used for clustering: 300 different values in 300 rows" in line
+    )
 
 
 def test_the_report_is_written_with_the_command_that_made_it(run, table, tmp_path):

@@ -104,7 +104,7 @@ def test_the_summary_is_for_people_and_labels_go_to_standard_output(folder):
         (["--noise"], "--noise does not apply to weights for images"),
         (["--min-cluster-size", "5"], "--min-cluster-size does not apply"),
         (["--columns", "a"], "--columns does not apply"),
-        (["--n-clusters", "2:8"], "give no range"),
+        (["--n-clusters", "2:8"], "pass a number, not a range"),
         (["--n-clusters", "9"], "have 10 clusters, not n_clusters=9"),
         (["--out", "c.parquet"], "must end in .csv"),
         (["--report", "r.pdf"], "must end in .html"),
@@ -117,7 +117,9 @@ def test_what_does_not_apply_is_refused(folder, options, message):
 
 def test_what_is_no_folder_of_images_is_refused(tmp_path, folder):
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
-    assert "is no folder of images" in refused(run("cluster", tmp_path / "table.csv", *ARGUMENTS))
+    assert "is not a folder of images" in refused(
+        run("cluster", tmp_path / "table.csv", *ARGUMENTS)
+    )
     assert "without images" in refused(run("cluster", tmp_path, *ARGUMENTS))
     (tmp_path / "a.png").write_bytes(b"nothing")
     assert "a.png cannot be read" in refused(run("cluster", tmp_path, *ARGUMENTS))

@@ -73,7 +73,7 @@ def test_the_file_that_was_fitted_gets_its_labels_again(january, tmp_path):
     assert result.exit_code == 0, result.output
     assert out.read_bytes() == labels.read_bytes()
     assert "240 rows of" in result.stdout
-    assert "are unlike those fitted; about 1% is usual" in result.stdout
+    assert "are unlike the fitted ones; about 1% is usual" in result.stdout
 
 
 def test_a_later_file_is_told_apart_as_python_does_it(january, predict):
@@ -96,7 +96,7 @@ def test_new_columns_are_ignored_and_identifiers_need_not_be_there(predict):
     later = customers(2).drop(columns=["customer_id", "remark"])
     found = predict(later.assign(newsletter=1, note="x"))
     assert found["ignored"] == ["newsletter", "note"]
-    assert found["notes"][0] == "columns that are new are ignored: newsletter, note"
+    assert found["notes"][0] == "new columns are ignored: newsletter, note"
     plain = predict(later[["plan", "visits", "income"]])
     assert plain["ignored"] == []
     assert plain["clusters"] == found["clusters"]
@@ -118,7 +118,9 @@ def test_a_table_that_has_drifted_is_said_to(predict):
     assert found["unlike"]["share"] > 0.9
     assert found["unlike"]["out_of_range"]["income"] == 240
     (note,) = [note for note in found["notes"] if "drifted" in note]
-    assert "of the rows are unlike those fitted; out of the fitted range: 'income' (240 val" in note
+    assert (
+        "of the rows are unlike the fitted ones; out of the fitted range: 'income' (240 val" in note
+    )
     assert not any("drifted" in note for note in predict(later)["notes"])
 
 
@@ -126,7 +128,7 @@ def test_missing_columns_and_other_kinds_are_refused_by_name(january, tmp_path):
     path = tmp_path / "february.csv"
     customers(2).drop(columns=["plan", "visits"]).to_csv(path, index=False)
     line = refused(run("predict", path, "--model", january))
-    assert line == f"{path} lacks columns 'visits', 'plan', by which the model clusters"
+    assert line == f"{path} lacks columns 'visits', 'plan', which the model needs"
     wrong = customers(2).astype({"visits": object, "income": object})
     wrong.loc[3, ["visits", "income"]] = ["many", "much"]
     wrong.to_csv(path, index=False)
@@ -142,7 +144,7 @@ def test_missing_columns_and_other_kinds_are_refused_by_name(january, tmp_path):
 def test_files_that_are_no_models_are_refused(january, tmp_path):
     table = january.with_suffix(".csv")
     assert refused(run("predict", table, "--model", "absent")) == "no model at absent"
-    assert "no safetensors file" in refused(run("predict", table, "--model", table))
+    assert "not a safetensors file" in refused(run("predict", table, "--model", table))
     cut = tmp_path / "cut.coterie"
     cut.write_bytes(january.read_bytes()[:-100])
     assert "cut.coterie is damaged" in refused(run("predict", table, "--model", cut))

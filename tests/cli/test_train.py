@@ -215,7 +215,7 @@ def test_own_tables_take_the_place_of_the_recipe_s_sets(tables, tmp_path):
         (["--test-sets", "tables"], "--test-sets requires --sets"),
         (["--learning-rate", "nan"], "--learning-rate must be a number above zero, got nan"),
         (["--learning-rate", "0"], "--learning-rate must be a number above zero, got 0.0"),
-        (["--start-from", "dac-mog2d"], "another network than recipe 'tiny' builds"),
+        (["--start-from", "dac-mog2d"], "is not the network of recipe 'tiny'"),
         (
             ["--sets", "tables", "--label", "side", "--start-from", "amcp-universal"],
             "weights 'amcp-universal' are of the system 'amcp', recipe 'tiny' is of 'dac'",

@@ -152,7 +152,7 @@ def test_what_is_no_table_is_refused(values):
     with pytest.raises(ValueError, match="X is a Series of dask"):
         AMCP(WEIGHTS).fit(dd.from_pandas(pd.Series(values[:, 0]), npartitions=2))
     for kind in (complex, object):
-        with pytest.raises(ValueError, match="which are no numbers"):
+        with pytest.raises(ValueError, match="which is not numeric"):
             AMCP(WEIGHTS).fit(da.from_array(values[:9].astype(kind), chunks=(5, 3)))
 
 

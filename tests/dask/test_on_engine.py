@@ -314,9 +314,12 @@ def test_a_scheduler_that_does_not_answer(run, tmp_path, monkeypatch):
     [
         (["--scheduler", "tcp://host:1"], "--scheduler needs --engine dask"),
         (["--engine", "dask"], "needs a folder for the labelled files"),
-        (["--engine", "dask", "--out", "x", "--report", "r.html"], "--report does not go with"),
-        (["--engine", "dask", "--out", "x", "--save", "m"], "--save does not go with"),
-        (["--engine", "dask", "--out", "x", "--categorical", "c"], "--categorical does not go"),
+        (
+            ["--engine", "dask", "--out", "x", "--report", "r.html"],
+            "--report is not supported with",
+        ),
+        (["--engine", "dask", "--out", "x", "--save", "m"], "--save is not supported with"),
+        (["--engine", "dask", "--out", "x", "--categorical", "c"], "--categorical is not supported"),
     ],
 )
 def test_options_that_do_not_go_together(words, complaint):

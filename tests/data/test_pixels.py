@@ -24,7 +24,7 @@ def test_images_become_pixels_of_one_shape(tmp_path):
 
 
 def test_what_cannot_be_read_is_refused(tmp_path):
-    with pytest.raises(SourceError, match="is no folder of images"):
+    with pytest.raises(SourceError, match="is not a folder of images"):
         read_pixels(tmp_path / "nothing", (1, 8, 8))
     with pytest.raises(SourceError, match="a folder without images"):
         read_pixels(tmp_path, (1, 8, 8))

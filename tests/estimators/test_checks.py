@@ -20,7 +20,7 @@ FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table]
 @FRAMES
 def test_text_columns_are_named(frame):
     table = frame({"height": [1.0, 2.0], "name": ["a", "b"], "town": ["c", "d"]})
-    with pytest.raises(ValueError, match="not numbers: 'name', 'town'; fit has seen none"):
+    with pytest.raises(ValueError, match="not numbers: 'name', 'town'; there were none in fit"):
         refuse_text(table)
 
 

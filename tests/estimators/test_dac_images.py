@@ -114,7 +114,7 @@ def test_what_the_network_cannot_read_is_refused(weights, images):
         coterie.DAC(weights).fit(np.zeros((20, 3, 12, 12)))
     with pytest.raises(ValueError, match="144 numbers a row; X has 10"):
         coterie.DAC(weights).fit(np.zeros((20, 10)))
-    with pytest.raises(ValueError, match="name columns, and X is of images"):
+    with pytest.raises(ValueError, match="do not apply to images"):
         coterie.DAC(weights, columns=["a"]).fit(images)
 
 

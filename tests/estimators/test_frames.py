@@ -111,7 +111,9 @@ def test_columns_in_another_order_are_refused(standard, people, frame):
 @QUIET
 def test_an_array_cannot_stand_for_a_frame_with_categories(standard, people):
     model = AMCP(standard).fit(pd.DataFrame(people))
-    with pytest.raises(ValueError, match="columns that are not numbers: give one here too"):
+    with pytest.raises(
+        ValueError, match="columns that are not numbers: pass a data frame here too"
+    ):
         model.predict(np.zeros((3, 4)))
 
 

@@ -67,7 +67,7 @@ def test_a_folder_without_weights_is_refused_by_name(tmp_path):
 def test_nothing_is_unpickled(tmp_path):
     with (tmp_path / "weights.safetensors").open("wb") as file:
         pickle.dump({"a": 1}, file)
-    with pytest.raises(WeightsError, match="damaged or no safetensors file"):
+    with pytest.raises(WeightsError, match="damaged or not a safetensors file"):
         coterie.AMCP.from_pretrained(tmp_path)
 
 

@@ -78,7 +78,7 @@ def test_without_numbers_the_variance_is_one():
     [
         ([None] * 100, "no values"),
         ([np.nan] * 100, "no values"),
-        (["same"] * 100, "the same everywhere"),
+        (["same"] * 100, "constant"),
         ([f"id{i}" for i in range(100)], "100 different values in 100 rows"),
         ([f"l{i % (MAX_LEVELS + 1)}" for i in range(100)], f"{MAX_LEVELS + 1} different values"),
         (["a", "b"] + [None] * 98, "2 different values in 2 rows"),
@@ -194,8 +194,8 @@ def test_what_the_user_names_is_used():
     [
         (ColumnChoice(columns=["y"]), "no column 'y'"),
         (ColumnChoice(columns=["x"], exclude=["x"]), "'x' is both selected and excluded"),
-        (ColumnChoice(columns=["born"]), "'born' cannot be clustered by: dates"),
-        (ColumnChoice(categorical=["one"]), "'one' cannot be clustered by: the same everywhere"),
+        (ColumnChoice(columns=["born"]), "'born' cannot be used for clustering: dates"),
+        (ColumnChoice(categorical=["one"]), "'one' cannot be used for clustering: constant"),
     ],
 )
 def test_a_choice_that_cannot_be_is_refused_by_name(choice, words):

@@ -53,7 +53,7 @@ def test_noise_has_no_label_but_probabilities(chunk_size):
 def test_memberships_that_are_no_numbers_are_refused(label, chunk_size):
     overflowed = POINTS.copy()
     overflowed[3, 0] = np.nan
-    with pytest.raises(ValueError, match="no numbers: its weights are damaged"):
+    with pytest.raises(ValueError, match="not finite: its weights are damaged"):
         label(Halves(), overflowed, chunk_size, noise=True)
 
 

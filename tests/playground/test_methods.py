@@ -86,9 +86,9 @@ def test_peers_say_what_they_cannot_be_told(overlapping):
     def remarks(name, wishes):
         return " ".join(methods()[name].find(overlapping, wishes).warnings)
 
-    assert "HDBSCAN cannot be told the number" in remarks("hdbscan", Wishes((3, 3)))
-    assert "largest number" in remarks("bayesiangaussianmixture", Wishes((3, 3)))
-    assert "has no noise" in remarks("k-means-silhouette", Wishes(noise=True))
+    assert "HDBSCAN does not take a number" in remarks("hdbscan", Wishes((3, 3)))
+    assert "maximum number" in remarks("bayesiangaussianmixture", Wishes((3, 3)))
+    assert "does not label noise" in remarks("k-means-silhouette", Wishes(noise=True))
     assert remarks("hdbscan", Wishes(noise=True)) == ""
 
 

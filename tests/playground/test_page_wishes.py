@@ -91,7 +91,7 @@ def test_methods_say_what_they_cannot_be_asked(visitor):
     visitor.page.check("#methods input[value=hdbscan]")
     visitor.wait()
     visitor.page.get_by_text("Exactly").click()
-    visitor.panel("hdbscan").get_by_text("cannot be told the number of clusters").wait_for()
+    visitor.panel("hdbscan").get_by_text("does not take a number of clusters").wait_for()
 
 
 def test_a_link_restores_what_was_asked(visit):

@@ -81,7 +81,7 @@ def test_many_clusters_are_lines_and_one_has_no_map(content):
     found = gather(many, points, tuple(f"c{j}" for j in range(300)), Origin("t", "c"))
     section = heat_section(found)
     assert len(ET.fromstring(section).findall(".//tbody/tr")) == k
-    assert "Of 300 columns, the 16 that tell most" in section
+    assert "Of 300 columns, the 16 that separate the clusters best" in section
     one = replace(content.clustering, labels=np.zeros(300, int), probabilities=np.ones((300, 1)))
     assert heat_section(replace(content, clustering=one)) is None
 

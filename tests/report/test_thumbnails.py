@@ -63,7 +63,7 @@ def test_a_report_on_images_shows_them_instead_of_columns(fitted, blobs, images,
     with pytest.raises(ValueError, match="2 images for 300 rows"):
         write_report(fitted, blobs.points, tmp_path / "r.html", images=images[:2])
     gone = [images[0], "gone.png", *images[2:]]
-    with pytest.raises(ValueError, match=r"the image of row 1 is no file: gone\.png"):
+    with pytest.raises(ValueError, match=r"the image of row 1 is not a file: gone\.png"):
         write_report(fitted, blobs.points, tmp_path / "r.html", images=gone)
 
 

@@ -11,7 +11,7 @@ def test_the_columns_of_rows_are_their_width():
 
 @pytest.mark.parametrize("shape", [(), (3, 28, 28)])
 def test_other_items_have_no_columns(shape):
-    with pytest.raises(ValueError, match="are no rows of a table"):
+    with pytest.raises(ValueError, match="are not rows of a table"):
         _ = Traits(shape).columns
 
 

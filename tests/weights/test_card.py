@@ -110,7 +110,7 @@ def test_settings_nested_deep(path, small_dac):
 def test_an_integer_of_too_many_digits(path):
     text = json.dumps({"version": FORMAT_VERSION})[:-1] + ', "step": ' + "9" * 10_000 + "}"
     save_file({"x": torch.zeros(1)}, path, metadata={"coterie": text})
-    refused(path, "is damaged: its header is no JSON")
+    refused(path, "is damaged: its header is not JSON")
 
 
 @pytest.mark.parametrize("version", [True, 1.0, "2", 0, -1, None])

@@ -142,7 +142,7 @@ def test_truncated_file(written, share):
 def test_file_of_another_kind(path):
     with path.open("wb") as file:
         np.savez(file, x=np.zeros(3))
-    with refused("is damaged or no safetensors file"):
+    with refused("is damaged or not a safetensors file"):
         load_system(path)
 
 

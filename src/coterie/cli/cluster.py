@@ -124,11 +124,11 @@ def cluster(
         Ending,
         typer.Option(
             metavar="NAME",
-            help="How clusters are finished. network: as the network found them; judge: the best"
-            " of several methods; em: re-estimated by EM; consolidate: by their likelihood; looks:"
-            " after further looks at pairs of clusters (CHiGac); auto:"
-            " the best of these that the weights support, and a mixture of Gaussians where one"
-            " describes the table.",
+            help="How the final clusters are determined. network: by the network alone; judge: the"
+            " best of several methods; em: re-estimated by EM; consolidate: split, merged and"
+            " dropped by their likelihood; looks: by further looks at pairs of clusters (CHiGac);"
+            " auto: the best of these that the weights support, or a mixture of Gaussians if one"
+            " fits the table.",
         ),
     ] = Ending.auto,
     no_consolidate: Annotated[bool, typer.Option("--no-consolidate", hidden=True)] = False,

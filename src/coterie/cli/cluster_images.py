@@ -40,7 +40,9 @@ def cluster_images(context: typer.Context, files: list[Path], targets: Targets) 
     _refuse_options(context, files, targets, save, OPTIONS if fixed else OPTIONS | OF_ESTIMATOR)
     n_clusters = parse_n_clusters(given["n_clusters"])
     if fixed and isinstance(n_clusters, tuple):
-        refuse("--n-clusters: the weights have a fixed number of clusters, give no range")
+        refuse(
+            "--n-clusters: the weights have a fixed number of clusters; pass a number, not a range"
+        )
     settings = {} if fixed else {name: given[name] for name in OF_ESTIMATOR}
     model: Any = image_clusterer(
         weights, n_clusters=n_clusters, random_state=given["seed"], **settings
@@ -48,7 +50,7 @@ def cluster_images(context: typer.Context, files: list[Path], targets: Targets) 
     traits = open_card(weights).traits
     channels, height, width = traits.image or traits.item_shape
     if height < 0:
-        refuse(f"weights {weights} do not say at which size they read images")
+        refuse(f"weights {weights} do not specify the size of the images that they read")
     made = new_folders(targets)
     with stages() as begin:
         begin("reading")

@@ -56,7 +56,11 @@ def compare(
     ] = None,
     max_clusters: Annotated[
         int,
-        typer.Option(metavar="K", min=2, help="Upper limit for peers that search for the number."),
+        typer.Option(
+            metavar="K",
+            min=2,
+            help="Upper limit for methods that search for the number of clusters.",
+        ),
     ] = 12,
     columns: Columns = None,
     exclude: Exclude = None,

@@ -79,7 +79,7 @@ def refuse_for_engine(
         refuse("--engine dask needs a folder for the labelled files: --out FOLDER")
     for name, value in others.items():
         if value:
-            refuse(f"{name} does not go with --engine dask")
+            refuse(f"{name} is not supported with --engine dask")
 
 
 def cluster_on_engine(

@@ -55,8 +55,8 @@ Files = Annotated[
     typer.Argument(
         metavar="FILE",
         help="CSV or TSV, Excel, JSON or JSON lines, Parquet, Arrow or Feather, also compressed"
-        " with gzip or zstd; NPY, NPZ; - is standard input. Several files of the same columns are"
-        " one table. Or a folder of images.",
+        " with gzip or zstd; NPY, NPZ; - is standard input. Several files with the same columns"
+        " are read as one table. Or a folder of images.",
     ),
 ]
 LabelsOnly = Annotated[
@@ -71,8 +71,8 @@ NoConfidence = Annotated[
     bool,
     typer.Option(
         "--no-confidence",
-        help="With --engine: neither compute nor write how probable each cluster is, which takes"
-        " as long as to find it.",
+        help="With --engine: do not compute or write the confidence, which takes as long as"
+        " finding the cluster.",
         rich_help_panel=WRITING,
     ),
 ]
@@ -80,8 +80,8 @@ KeepFormulas = Annotated[
     bool,
     typer.Option(
         "--keep-formulas",
-        help="Write text that begins with = + - @ as it is. Default: after an apostrophe, so that"
-        " a spreadsheet does not run it.",
+        help="Write text that begins with = + - @ unchanged. Default: after an apostrophe, so"
+        " that a spreadsheet does not execute it.",
         rich_help_panel=WRITING,
     ),
 ]
@@ -89,7 +89,7 @@ Columns = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns to cluster by, separated by commas. Default: all that say something.",
+        help="Columns to cluster by, separated by commas. Default: all informative columns.",
         show_default=False,
         rich_help_panel=COLUMNS,
     ),
@@ -107,7 +107,7 @@ Categorical = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAMES",
-        help="Columns of categories that look like numbers, separated by commas.",
+        help="Columns of numbers to treat as categories, separated by commas.",
         show_default=False,
         rich_help_panel=COLUMNS,
     ),
@@ -127,7 +127,7 @@ Separator = Annotated[
     typer.Option(
         "--sep",
         metavar="CHAR",
-        help="The column separator of a text file. Default: found in the file.",
+        help="The column separator of a text file. Default: detected.",
         show_default=False,
         rich_help_panel=READING,
     ),
@@ -137,7 +137,7 @@ DecimalSign = Annotated[
     typer.Option(
         "--decimal",
         metavar="CHAR",
-        help="The decimal sign of a text file, . or , as in 1,5. Default: found in the file.",
+        help="The decimal sign of a text file, . or , as in 1,5. Default: detected.",
         show_default=False,
         rich_help_panel=READING,
     ),
@@ -146,7 +146,7 @@ Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
-        help="Whether the first row of a text file names the columns. Default: found in the file.",
+        help="Whether the first row of a text file names the columns. Default: detected.",
         show_default=False,
         rich_help_panel=READING,
     ),
@@ -155,7 +155,7 @@ Encoding = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The encoding of a text file, as in latin-1 or utf-16. Default: found in the file.",
+        help="The encoding of a text file, as in latin-1 or utf-16. Default: detected.",
         show_default=False,
         rich_help_panel=READING,
     ),
@@ -182,7 +182,7 @@ MinClusterSize = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Dissolve smaller clusters; their rows join the next most probable one.",
+        help="Dissolve smaller clusters; their rows move to the next most probable one.",
     ),
 ]
 Noise = Annotated[bool, typer.Option("--noise", help="Label outliers as noise, cluster -1.")]
@@ -191,7 +191,7 @@ Sample = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="Maximum number of rows in memory; of longer files, a sample is drawn by value."
+        help="Maximum number of rows in memory; longer files are sampled by value."
         " Default: 100,000.",
         show_default=False,
         rich_help_panel=READING,

@@ -39,7 +39,7 @@ def predict(
     file: File,
     model: Annotated[
         Path,
-        typer.Option(metavar="FILE", help="A model that coterie cluster --save has written."),
+        typer.Option(metavar="FILE", help="A model written by coterie cluster --save."),
     ],
     separator: Separator = None,
     decimal: DecimalSign = None,
@@ -59,8 +59,9 @@ def predict(
 ) -> None:
     """Assign the rows of a later table to the clusters of a saved model.
 
-    The table needs the columns that were clustered by; others are ignored. Rows unlike those fitted
-    are counted: where there are many, the table has drifted, and it is time to cluster it anew.
+    The table needs the columns used for clustering; others are ignored. The share of rows unlike
+    the fitted ones is reported: if it is large, the table has drifted and should be clustered
+    again.
     """
     if as_json and out == STANDARD_OUTPUT:
         refuse("--json and --out - would both write to standard output")
@@ -141,7 +142,7 @@ def _columns_of(source: "Source", fitted: "AmortizedClusterer") -> "TableEncodin
     if missing:
         raise SourceError(
             f"{source.name} lacks {'columns' if len(missing) > 1 else 'the column'}"
-            f" {', '.join(missing)}, by which the model clusters"
+            f" {', '.join(missing)}, which the model needs"
         )
     return needed
 
@@ -152,7 +153,7 @@ def _new_columns(source: "Source", wanted: "TableEncoding") -> list[str]:
 
 
 def _ignored_note(ignored: list[str]) -> tuple[str, ...]:
-    return (f"columns that are new are ignored: {listed(ignored)}",) if ignored else ()
+    return (f"new columns are ignored: {listed(ignored)}",) if ignored else ()
 
 
 class _Drift:
@@ -202,8 +203,8 @@ class _Drift:
         ]
         where = f"; out of the fitted range: {', '.join(columns)}" if columns else ""
         return (
-            f"the table has drifted: {result['share']:.1%} of the rows are unlike those fitted"
-            f"{where}; consider clustering it anew",
+            f"the table has drifted: {result['share']:.1%} of the rows are unlike the fitted ones"
+            f"{where}; consider clustering it again",
         )
 
 
@@ -238,8 +239,8 @@ def _show(result: dict[str, Any], *, to_stderr: bool) -> None:
     if noise := result["noise"]:
         say(f"[dim]noise    [/] {noise:,} rows, {noise / rows:.1%}: cluster -1")
     say(
-        f"[dim]unlike   [/] {unlike['rows']:,} rows, {unlike['share']:.1%}, are unlike those"
-        f" fitted; about {unlike['usual_share']:.0%} is usual"
+        f"[dim]unlike   [/] {unlike['rows']:,} rows, {unlike['share']:.1%}, are unlike the"
+        f" fitted ones; about {unlike['usual_share']:.0%} is usual"
     )
     if result["labels"] not in (None, "-"):
         say(f"[dim]labels   [/] {escape(result['labels'])}")

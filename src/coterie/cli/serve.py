@@ -49,7 +49,7 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Further name by which browsers may reach this server; may be repeated.",
+            help="Additional host name by which browsers may reach this server; may be repeated.",
         ),
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
@@ -83,7 +83,7 @@ def serve(
     address = f"http://{_shown(host)}:{listener.getsockname()[1]}"
     typer.echo(f"coterie playground: {address}  (Ctrl+C stops it)")
     if host not in LOOPBACK:
-        typer.echo("coterie: anyone who can reach this machine can use it", err=True)
+        typer.echo("coterie: anyone who can reach this machine can use the playground", err=True)
     if show:
         typer.launch(address)
     with suppress(KeyboardInterrupt):  # which uvicorn re-raises after its shutdown

@@ -114,7 +114,7 @@ def show(result: dict[str, Any], *, to_stderr: bool = False) -> None:
     if (expected := result.get("expected_agreement")) is not None:
         numbers = list(result["k_probabilities"].items())[:3]
         believed = ", ".join(f"{k} ({p:.0%})" for k, p in numbers)
-        say(f"[dim]belief   [/] number of clusters {believed}")
+        say(f"[dim]k        [/] most probable numbers of clusters: {believed}")
         say(f"[dim]expected [/] agreement with the true clusters {expected:.2f} (ARI)")
     if (stability := result.get("stability")) is not None:
         say(f"[dim]stability[/] agreement between samples of the rows {stability:.2f} (ARI)")

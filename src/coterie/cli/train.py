@@ -63,8 +63,8 @@ def train(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Weights of MoCo, MiCE or another clusterer of images: their encoder is used, and"
-            " stays as it is.",
+            help="Weights of MoCo, MiCE or another image model, whose encoder is used and kept"
+            " fixed.",
             show_default=False,
         ),
     ] = None,
@@ -86,7 +86,9 @@ def train(
     ] = None,
     learning_rate: Annotated[
         float | None,
-        typer.Option(metavar="RATE", help="Override the recipe's rate.", show_default=False),
+        typer.Option(
+            metavar="RATE", help="Override the recipe's learning rate.", show_default=False
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -99,7 +101,7 @@ def train(
     device: Annotated[Device, typer.Option(help="The device to train on.")] = Device.auto,
     devices: Annotated[int, typer.Option(metavar="N", min=1, help="Number of devices.")] = 1,
 ) -> None:
-    """Train a model by the recipe of a shipped one, on its prior or on your own sets."""
+    """Train a model with the recipe of a shipped one, on its prior or on your own sets."""
     # With several devices each of them runs this command; only the first prints and logs.
     first = int(os.environ.get("LOCAL_RANK", "0")) == 0
     with refusing():

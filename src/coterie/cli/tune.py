@@ -14,23 +14,21 @@ from coterie.cli.train import Device
 
 
 def tune(
-    name: Annotated[str, typer.Argument(metavar="PRESET", help="Name of a recipe of AMCP.")],
-    trials: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many trials there are to be in all.")
-    ] = 200,
+    name: Annotated[str, typer.Argument(metavar="PRESET", help="Name of an AMCP recipe.")],
+    trials: Annotated[int, typer.Option(metavar="N", min=1, help="Total number of trials.")] = 200,
     steps: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Steps of training in a trial.", show_default=False),
+        typer.Option(metavar="N", min=1, help="Training steps per trial.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Default: runs/tune-PRESET.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the search.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of the search.")] = 0,
     device: Annotated[Device, typer.Option(help="The device to train on.")] = Device.auto,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Search for hyper-parameters by TPE; the same command again goes on where it stopped."""
+    """Search for hyper-parameters by TPE; run the same command again to resume."""
     folder = Path("runs") / f"tune-{name}" if out is None else out
     console = Console(stderr=True, highlight=False)
     with refusing():

@@ -70,7 +70,7 @@ def refuse_partition(part: Any, like: Any) -> None:
         if part.ndim != 2 or part.shape[1] != like.shape[1]:
             raise ValueError(f"an array of shape {part.shape} instead of (n, {like.shape[1]})")
         if part.dtype.kind not in "iufb":
-            raise ValueError(f"X has values of the type {part.dtype}, which are no numbers")
+            raise ValueError(f"X has values of the type {part.dtype}, which is not numeric")
         if len(part):
             refuse_bad_values(part)
         return

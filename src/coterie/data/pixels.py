@@ -26,7 +26,7 @@ def read_pixels(folder: Path, shape: tuple[int, int, int]) -> Pixels:
     there is one channel.
     """
     if not folder.is_dir():
-        raise SourceError(f"{folder} is no folder of images, which these weights need")
+        raise SourceError(f"{folder} is not a folder of images, which these weights need")
     files = image_files(folder)
     if not files:
         raise SourceError(f"{folder} is a folder without images ({', '.join(SUFFIXES)})")

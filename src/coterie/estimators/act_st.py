@@ -11,32 +11,32 @@ from coterie.inference.endings import EndingName
 class ACTST(AmortizedClusterer):
     """A set transformer with adaptive computation time (Lee, Lee, Teh 2019, appendix A).
 
-    It answers for all clusters at once, with the parameters of a mixture of Gaussians, and has
-    learnt how many clusters to stop at. Sets with more clusters than its training sets are beyond
-    the network; `DAC` and `AMCP` go on there.
+    It decodes all clusters at once, as the parameters of a mixture of Gaussians, and has learnt
+    at how many clusters to stop. The network fails on sets with more clusters than its training
+    sets; use `DAC` or `AMCP` for these.
 
     Parameters
     ----------
     weights : str or Path, default="act_st-mog2d"
         A shipped model's name (see `coterie.models()`) or a weights file.
     n_clusters : int, (low, high) or None, default=None
-        The number of clusters, or a range for it; None to infer it. The constraint always holds:
-        the clusters that are hardest to tell apart are merged, those that look most like two are
+        The number of clusters, or a range for it; None to infer it. This is a hard
+        constraint: the clusters that overlap most are merged, those that look most like two are
         divided.
     min_cluster_size : int, default=1
-        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows go to their
-        next choice. One cluster always stays, and n_clusters takes precedence.
+        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows move to
+        their next most probable cluster. One cluster always remains; n_clusters takes precedence.
     noise : bool, default=False
         Whether rows that no cluster claims are labelled -1: rows farther from every cluster
         than all but one in ten thousand of its own rows.
     columns, exclude, categorical : list of str or None, default=None
-        Of a data frame: the columns to cluster by, the columns to leave out, and those that hold
-        categories although they look like numbers. By default all columns are used except
+        For a data frame: the columns to cluster by, the columns to leave out, and the numeric
+        columns to treat as categories. By default all columns are used except
         identifiers of the rows, constants, dates, and text without categories.
     ending : {"auto", "network", "em", "consolidate"}, default="auto"
-        How the clusters found become the answer. "network": the mixture in the network's own
-        parameters. "em": it is re-estimated, and all clusters stay. "consolidate", which "auto"
-        means here: the likelihood may also drop, merge and split clusters.
+        How the final clusters are determined. "network": by the mixture with the network's own
+        parameters. "em": the mixture is re-estimated, and no cluster is removed. "consolidate", the
+        default ("auto"): clusters may also be dropped, merged and split by the likelihood.
     context_size : int or None, default=None
         With more rows than this the clusters are found on a random sample of this size; None for
         the default of the weights, 10,000 for the shipped ones.
@@ -45,33 +45,33 @@ class ACTST(AmortizedClusterer):
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
-        Determines the sample where there are more rows than context_size, or weights. Without
-        weights rows are drawn by a hash of their values and the seed, so the same rows in any order
-        give the same sample.
+        Determines the sample if there are more rows than context_size, or sample weights. Without
+        sample weights, rows are drawn by a hash of their values and the seed, so the same rows in
+        any order give the same sample.
 
     Attributes
     ----------
     labels_ : ndarray (n,)
-        Clusters 0..k-1 by falling size; -1 is noise, where that was asked for. Of more than 100,000
-        rows so many are drawn, and the frame, the clusters and their sizes are found on these.
+        Clusters 0..k-1 by decreasing size; -1 is noise, if requested. If there are more than
+        100,000 rows, the frame, the clusters and their sizes are found on a sample of that size.
     n_clusters_ : int
         k, the number of clusters, noise not counted.
     probabilities_ : ndarray (n, k)
         Memberships, given that a row belongs to one of the clusters; rows sum to 1, also those of
         noise.
     k_probabilities_ : ndarray (K + 1,)
-        The probability of k clusters at place k, within n_clusters where that is given; computed on
-        first access. Where the ending consolidates it is the evidence of k under the prior of
-        training. Otherwise the network is run again on eight parts of the rows, and its answers
-        are smoothed: a heuristic, no posterior.
+        Entry k is the probability of k clusters, within n_clusters if that is given; computed on
+        first access. If the ending consolidates, it follows from the evidence of k under the prior
+        of training. Otherwise the network runs again on eight subsamples of the rows, and the
+        resulting numbers are smoothed: a heuristic, not a posterior.
     left_out_ : tuple of LeftOut
-        The columns of a data frame that are not clustered by, with the reasons; none of an array.
+        The columns of a data frame that are not used, with the reasons; empty for an array.
     trace_ : tuple of Step
         Empty: all clusters are found at once.
     clustering_ : Clustering
         All of these in one frozen object.
     fitted_ : Fitted
-        The frame and the rule that label new rows; it can be pickled.
+        The frame and the rule that label new rows; can be pickled.
     """
 
     system = "act_st"

@@ -21,82 +21,82 @@ class AMCP(AmortizedClusterer):
     weights : str or Path, default="amcp-universal"
         A shipped model's name (see `coterie.models()`) or a weights file.
     n_clusters : int, (low, high) or None, default=None
-        The number of clusters, or a range for it; None to infer it. The constraint always holds:
-        the clusters that are hardest to tell apart are merged, those that look most like two are
+        The number of clusters, or a range for it; None to infer it. This is a hard
+        constraint: the clusters that overlap most are merged, those that look most like two are
         divided.
     min_cluster_size : int, default=1
-        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows go to their
-        next choice. One cluster always stays, and n_clusters takes precedence.
+        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows move to
+        their next most probable cluster. One cluster always remains; n_clusters takes precedence.
     noise : bool, default=False
-        Whether outliers are labelled -1. With weights that read every set in a frame of its own, as
-        "amcp-universal": rows several times farther from their neighbours than the rows of the
-        nearest cluster are; such rows influence neither the frame nor the clusters. With a
+        Whether outliers are labelled -1. With weights that scale the columns themselves, such
+        as "amcp-universal": rows several times farther from their neighbours than the rows of the
+        nearest cluster are; such rows influence neither the scaling nor the clusters. With a
         density: rows farther from every cluster than all but one in ten thousand of its own rows.
         Otherwise: rows that are more likely rejected by all clusters than claimed by any.
     columns, exclude, categorical : list of str or None, default=None
-        Of a data frame: the columns to cluster by, the columns to leave out, and those that hold
-        categories although they look like numbers. By default all columns are used except
+        For a data frame: the columns to cluster by, the columns to leave out, and the numeric
+        columns to treat as categories. By default all columns are used except
         identifiers of the rows, constants, dates, and text without categories.
     e_step : str or None, default=None
-        How points and references are mixed: "regular", "ot" or "column"; None for that of training.
-        Weights trained with "regular" also run with "ot" and vice versa; "column" only itself.
+        How points and references are mixed: "regular", "ot" or "column"; None for the setting of
+        training. "regular" and "ot" are interchangeable after training, "column" is not.
     n_em_steps : int or None, default=None
-        EM steps between points and references in the encoder; None for that of training.
+        EM steps between points and references in the encoder; None for the setting of training.
     ending : {"auto", "network", "judge", "em", "consolidate"}, default="auto"
-        How the clusters found become the answer. "network": as the network found them. "judge": a
-        learned judge chooses between the answers of several networks, k-means, mixtures of
-        Gaussians and spectral cuts; it needs weights that read every set in a frame of its own, as
-        "amcp-universal". "em": the clusters are re-estimated in the light of each other, and all
-        stay (AMCP*). "consolidate": the likelihood may also drop, merge and split clusters. "em"
-        and "consolidate" need weights with a density. "auto": "consolidate" where the weights have
-        a density. For weights that read every set in a frame of its own a mixture of Gaussians is
-        fitted first, begun from the network's clusters, and is the answer where it describes the
-        rows; otherwise "judge" for the shipped universal weights on more than three columns. Else
+        How the final clusters are determined. "network": by the network alone. "judge": a learned
+        judge chooses among the answers of several networks, k-means, mixtures of Gaussians and
+        spectral clustering; it needs weights that scale the columns themselves, such as
+        "amcp-universal". "em": the clusters are re-estimated jointly, and none is removed (AMCP*).
+        "consolidate": clusters may also be dropped, merged and split by the likelihood. "em"
+        and "consolidate" need weights with a density. "auto": "consolidate" if the weights have
+        a density. For weights that scale the columns themselves, a mixture of Gaussians is
+        fitted first, initialised with the network's clusters, and is the answer if it fits the
+        rows; otherwise "judge" for the shipped universal weights on more than three columns, else
         "network".
     second_look : bool, default=True
-        Whether the network may divide each cluster when it sees it alone: with weights that read
-        every set in a frame of its own, as "amcp-universal", and with those that have a density,
+        Whether the network reads each cluster again alone and may divide it: with weights that
+        scale the columns themselves, such as "amcp-universal", and with those that have a density,
         unless the ending consolidates. Other weights never do: they would divide bent clusters.
     context_size : int or None, default=None
         With more rows than this the clusters are found on random samples of this size; None for
         the default of the weights: 10,000, for "amcp-universal" 2,000, with which tables of up to
         2,500 rows are read whole.
     whole_trace : bool, default=False
-        Where the ending consolidates, the network only proposes clusters: it sees 32 rows for each
-        cluster of its largest training sets, at least 128. Whether `trace_` tells of the other
+        If the ending consolidates, the network only proposes clusters, from 32 rows for each
+        cluster of its largest training sets, at least 128. Whether `trace_` covers the other
         rows too, which takes longer and changes nothing else.
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
-        Determines the sample where there are more rows than context_size, or weights. Without
-        weights rows are drawn by a hash of their values and the seed, so the same rows in any order
-        give the same sample.
+        Determines the sample if there are more rows than context_size, or sample weights. Without
+        sample weights, rows are drawn by a hash of their values and the seed, so the same rows in
+        any order give the same sample.
     consolidate, update_previous : bool
         Deprecated, use `ending`.
 
     Attributes
     ----------
     labels_ : ndarray (n,)
-        Clusters 0..k-1 by falling size; -1 is noise, where that was asked for. Of more than 100,000
-        rows so many are drawn, and the frame, the clusters and their sizes are found on these.
+        Clusters 0..k-1 by decreasing size; -1 is noise, if requested. If there are more than
+        100,000 rows, the frame, the clusters and their sizes are found on a sample of that size.
     n_clusters_ : int
         k, the number of clusters, noise not counted.
     probabilities_ : ndarray (n, k)
         Memberships, given that a row belongs to one of the clusters; rows sum to 1, also those of
         noise.
     k_probabilities_ : ndarray (K + 1,)
-        The probability of k clusters at place k, within n_clusters where that is given; computed on
-        first access. Where a judge has chosen it is the judge's, and n_clusters_ is the most
-        probable k unless small clusters were dissolved. Where the ending consolidates it is the
-        evidence of k under the prior of training, and where a mixture of Gaussians was chosen the
-        evidence of the mixtures compared. Otherwise the network is run again on eight parts
-        of the rows, which takes as long as eight fits, and its answers are smoothed: a heuristic
-        that was tuned on sets like those of training, no posterior. n_clusters_ need not be the
-        most probable k then.
+        Entry k is the probability of k clusters, within n_clusters if that is given; computed on
+        first access. If the judge chose the answer, these are the judge's probabilities, and
+        n_clusters_ is the most probable k unless small clusters were dissolved. If the ending
+        consolidates, they follow from the evidence of k under the prior of training; if a mixture
+        of Gaussians was chosen, from the evidence of the mixtures compared. Otherwise the network
+        runs again on eight subsamples of the rows, which takes as long as eight fits, and the
+        resulting numbers are smoothed: a heuristic tuned on sets like those of training, not a
+        posterior. n_clusters_ need not be the most probable k then.
     expected_agreement_ : float or None
-        The adjusted Rand index with the true clusters that the judge expects of `labels_`, or the
-        mixture of Gaussians where one was chosen; computed on first access. None for weights that
-        do not read every set in a frame of its own, and for fewer than 40 rows.
+        The adjusted Rand index of `labels_` with the true clusters, as predicted by the judge or,
+        if one was chosen, by the mixture of Gaussians; computed on first access. None for weights
+        that do not scale the columns themselves, and for fewer than 40 rows.
     stability_ : float or None
         Of tables of more rows than context_size, with weights that read every set in a frame of its
         own: up to five samples are clustered, two if these agree, and vote on the answer. This is
@@ -104,14 +104,14 @@ class AMCP(AmortizedClusterer):
     runner_up_ : int or None
         Another number of clusters at least half as probable as n_clusters_, the most probable one.
     left_out_ : tuple of LeftOut
-        The columns of a data frame that are not clustered by, with the reasons; none of an array.
+        The columns of a data frame that are not used, with the reasons; empty for an array.
     trace_ : tuple of Step
-        What each step claimed of the rows that the network saw, and how sure it was.
+        The rows claimed by each step, among those that the network read, and its confidence.
     clustering_ : Clustering
         All of these in one frozen object.
     fitted_ : Fitted
-        The frame and the rule that label new rows; it can be pickled. A rule may hold the network
-        and the sample that the clusters were found on.
+        The frame and the rule that label new rows; can be pickled. A rule may contain the network
+        and the sample on which the clusters were found.
     """
 
     system = "amcp"

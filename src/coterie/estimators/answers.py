@@ -92,7 +92,7 @@ class Answers(TableReader):
         """What the fit left behind, for an attribute that is computed on request."""
         check_is_fitted(self)
         if not hasattr(self, "_record"):
-            raise AttributeError(f"{attribute} needs the fit itself, and this model was loaded")
+            raise AttributeError(f"{attribute} needs a fit, and this model was loaded from a file")
         return self._record
 
     def _require_rows(self, method: str) -> None:

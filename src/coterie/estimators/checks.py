@@ -32,7 +32,7 @@ def refuse_text(table: Any) -> None:
     text = [each.name for each in read_columns(table) if each.kind in ("categories", "dates")]
     if text:
         raise ValueError(
-            f"columns that are not numbers: {', '.join(map(repr, text))}; fit has seen none such"
+            f"columns that are not numbers: {', '.join(map(repr, text))}; there were none in fit"
         )
 
 
@@ -45,8 +45,8 @@ def refuse_odd_arrays(table: Any) -> None:
         )
     if isinstance(table, np.ndarray) and table.dtype.kind in "mM":
         raise ValueError(
-            f"X is an array of dates or times ({table.dtype}): turn it into numbers first, in the"
-            " unit that matters"
+            f"X is an array of dates or times ({table.dtype}): convert it to numbers first, in a"
+            " suitable unit"
         )
     if isinstance(table, np.ndarray) and table.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: X is an array of {table.dtype}")

@@ -37,68 +37,68 @@ class CHiGac(JointDraws):
     weights : str or Path, default="chigac-mog2d"
         A shipped model's name (see `coterie.models()`) or a weights file.
     inference : {"eai", "ai", "semi-ai", "svi-ai", "iai"}, default="eai"
-        How the variational parameters are optimised where `bound_` is computed: ergodic, amortized,
-        semi-amortized, started SVI, or iterative inference. The clusters do not depend on it.
-        "iai" needs weights that were trained with it, and these know no other.
+        How the variational parameters are optimised when `bound_` is computed: ergodic, amortized,
+        semi-amortized, SVI initialised by the encoder, or iterative inference. The clusters do not
+        depend on it. "iai" needs weights that were trained with it; these support no other.
     n_samples : int, default=16
-        How many draws of a cluster's representation the memberships are averaged over (L).
+        Number of draws of a cluster's representation over which memberships are averaged (L).
     n_clusters : int, (low, high) or None, default=None
-        The number of clusters, or a range for it; None to infer it. The constraint always holds:
-        the clusters that are hardest to tell apart are merged, those that look most like two are
+        The number of clusters, or a range for it; None to infer it. This is a hard
+        constraint: the clusters that overlap most are merged, those that look most like two are
         divided.
     min_cluster_size : int, default=1
-        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows go to their
-        next choice. One cluster always stays, and n_clusters takes precedence.
+        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows move to
+        their next most probable cluster. One cluster always remains; n_clusters takes precedence.
     noise : bool, default=False
         Whether rows that are more likely rejected by all clusters than claimed by any are labelled
         -1.
     columns, exclude, categorical : list of str or None, default=None
-        Of a data frame: the columns to cluster by, the columns to leave out, and those that hold
-        categories although they look like numbers. By default all columns are used except
+        For a data frame: the columns to cluster by, the columns to leave out, and the numeric
+        columns to treat as categories. By default all columns are used except
         identifiers of the rows, constants, dates, and text without categories.
     ending : {"auto", "network", "looks"}, default="auto"
-        How the clusters found become the answer. "network": as the network found them. "looks",
-        which "auto" means in the plane: the network then sees neighbouring clusters two by two and
-        each cluster alone, until they stay as they are; later rows take the cluster of the nearest
-        rows. Weights that read images have "em" instead, which "auto" then means.
+        How the final clusters are determined. "network": by the network alone. "looks", the default
+        ("auto") in the plane: the network reads pairs of neighbouring clusters and each cluster
+        alone again, until they no longer change; new rows take the cluster of the nearest
+        rows. Weights that read images have "em" instead, which is then the default.
     context_size : int or None, default=None
         With more rows than this the clusters are found on a random sample of this size; None for
         the default of the weights.
     whole_trace : bool, default=False
-        Without effect: the network sees every row of the sample.
+        Has no effect: the network reads every row of the sample.
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
-        Determines the draws of the representations, and the sample where there are more rows than
-        context_size, or weights. None is the same as 0.
+        Determines the draws of the representations, and the sample if there are more rows than
+        context_size, or sample weights. None is the same as 0.
     own_statistics : bool, default=True
-        Of weights that read images: whether 16 images or more are encoded with their own batch
-        statistics instead of those of training. X as a whole then says how an image is seen.
+        For weights that read images: whether 16 images or more are encoded with their own batch
+        statistics instead of those of training. The encoding of an image then depends on all of X.
 
     Attributes
     ----------
     labels_ : ndarray (n,)
-        Clusters 0..k-1 by falling size; -1 is noise, where that was asked for.
+        Clusters 0..k-1 by decreasing size; -1 is noise, if requested.
     n_clusters_ : int
         k, the number of clusters, noise not counted.
     probabilities_ : ndarray (n, k)
         Memberships, given that a row belongs to one of the clusters; rows sum to 1, also those of
         noise.
     bound_ : float
-        A lower bound of the log-probability of the partition that was found, in nats, by the
-        inference strategy; computed on access. Of the rows on which the clusters were found.
+        A lower bound of the log-probability of the partition found, in nats, by the inference
+        strategy, for the rows on which the clusters were found; computed on access.
     k_probabilities_ : ndarray (K + 1,)
-        The probability of k clusters at place k, within n_clusters where that is given; computed on
-        first access. The network is run again on eight parts of the rows, and its answers are
-        smoothed: a heuristic, no posterior.
+        Entry k is the probability of k clusters, within n_clusters if that is given; computed on
+        first access. The network runs again on eight subsamples of the rows, and the resulting
+        numbers are smoothed: a heuristic, not a posterior.
     left_out_ : tuple of LeftOut
-        The columns of a data frame that are not clustered by, with the reasons; none of an array.
+        The columns of a data frame that are not used, with the reasons; empty for an array.
     trace_ : tuple of Step
-        What each step claimed of the rows that the network saw, and how sure it was.
+        The rows claimed by each step, among those that the network read, and its confidence.
     clustering_ : Clustering
         All of these in one frozen object.
     fitted_ : Fitted
-        The frame and the rule that label new rows; it can be pickled. The rule holds the network.
+        The frame and the rule that label new rows; can be pickled. The rule contains the network.
     """
 
     system = "chigac"

@@ -20,78 +20,78 @@ class DAC(AmortizedClusterer):
     weights : str or Path, default="dac-mog2d"
         A shipped model's name (see `coterie.models()`) or a weights file.
     n_clusters : int, (low, high) or None, default=None
-        The number of clusters, or a range for it; None to infer it. The constraint always holds:
-        the clusters that are hardest to tell apart are merged, those that look most like two are
+        The number of clusters, or a range for it; None to infer it. This is a hard
+        constraint: the clusters that overlap most are merged, those that look most like two are
         divided.
     min_cluster_size : int, default=1
-        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows go to their
-        next choice. One cluster always stays, and n_clusters takes precedence.
+        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows move to
+        their next most probable cluster. One cluster always remains; n_clusters takes precedence.
     noise : bool, default=False
         Whether rows that no cluster claims are labelled -1: rows farther from every cluster
         than all but one in ten thousand of its own rows; with ending="network", rows that are more
         likely rejected by all clusters than claimed by any.
     columns, exclude, categorical : list of str or None, default=None
-        Of a data frame: the columns to cluster by, the columns to leave out, and those that hold
-        categories although they look like numbers. By default all columns are used except
+        For a data frame: the columns to cluster by, the columns to leave out, and the numeric
+        columns to treat as categories. By default all columns are used except
         identifiers of the rows, constants, dates, and text without categories.
     ending : {"auto", "network", "em", "consolidate"}, default="auto"
-        How the clusters found become the answer. "network": as the network found them. "em": they
-        are re-estimated in the light of each other, and all stay. "consolidate", which "auto" means
-        for weights with Gaussians or flows: the likelihood may also drop clusters and, where they
-        are Gaussians, merge and split them.
+        How the final clusters are determined. "network": by the network alone. "em": the clusters
+        are re-estimated jointly, and none is removed. "consolidate", the default ("auto") for
+        weights with Gaussians or flows: clusters may also be dropped by the likelihood and, if
+        they are Gaussians, merged and split.
     context_size : int or None, default=None
         With more rows than this the clusters are found on a random sample of this size; None for
         the default of the weights, 10,000 for the shipped ones.
     whole_trace : bool, default=False
-        Where the ending consolidates, the network only proposes clusters: it sees 32 rows for each
-        cluster of its largest training sets, at least 128. Whether `trace_` tells of the other
+        If the ending consolidates, the network only proposes clusters, from 32 rows for each
+        cluster of its largest training sets, at least 128. Whether `trace_` covers the other
         rows too, which takes longer and changes nothing else.
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
-        Determines the sample where there are more rows than context_size, or weights. Without
-        weights rows are drawn by a hash of their values and the seed, so the same rows in any order
-        give the same sample.
+        Determines the sample if there are more rows than context_size, or sample weights. Without
+        sample weights, rows are drawn by a hash of their values and the seed, so the same rows in
+        any order give the same sample.
     n_restarts : int or None, default=None
-        Of weights with anchored filtering, such as "dac-omniglot": how often the clusters are found
-        from other anchors; the most probable run counts. None: as the weights say, 8 times for
-        "dac-omniglot". Other weights draw nothing.
+        For weights with anchored filtering, such as "dac-omniglot": the number of runs with
+        different anchors, of which the most probable one is kept. None: the setting of the
+        weights, 8 for "dac-omniglot". Other weights draw nothing.
     anchor : {"random", "promise"} or None, default=None
-        Of the same: where a step starts. "random": from a row drawn from those that are left, as in
-        the paper; "promise": from the one whose cluster the network expects to find best. None: as
-        the weights say, "random" for the shipped ones.
+        For the same weights, the anchor of a step. "random": a row drawn from those that are left,
+        as in the paper; "promise": the row whose cluster the network predicts to find best. None:
+        the setting of the weights, "random" for the shipped ones.
     own_statistics : bool, default=True
-        Of weights that read images, where training has encoded each set by its own batch statistics
-        as for "dac-omniglot": whether 16 images or more are encoded like that too, instead of by
-        the statistics that training left. X as a whole then says how an image is seen.
+        For weights that read images and were trained with the batch statistics of each set, such as
+        "dac-omniglot": whether 16 images or more are encoded with their own batch statistics
+        instead of those of training. The encoding of an image then depends on all of X.
     consolidate : bool
         Deprecated, use `ending`.
 
     Attributes
     ----------
     labels_ : ndarray (n,)
-        Clusters 0..k-1 by falling size; -1 is noise, where that was asked for. Of more than 100,000
-        rows so many are drawn, and the frame, the clusters and their sizes are found on these.
+        Clusters 0..k-1 by decreasing size; -1 is noise, if requested. If there are more than
+        100,000 rows, the frame, the clusters and their sizes are found on a sample of that size.
     n_clusters_ : int
         k, the number of clusters, noise not counted.
     probabilities_ : ndarray (n, k)
         Memberships, given that a row belongs to one of the clusters; rows sum to 1, also those of
         noise.
     k_probabilities_ : ndarray (K + 1,)
-        The probability of k clusters at place k, within n_clusters where that is given; computed on
-        first access. Where the ending consolidates it is the evidence of k under the prior of
-        training. Otherwise the network is run again on eight parts of the rows, which takes as long
-        as eight fits, and its answers are smoothed: a heuristic that was tuned on sets like those
-        of training, no posterior. n_clusters_ need not be the most probable k.
+        Entry k is the probability of k clusters, within n_clusters if that is given; computed on
+        first access. If the ending consolidates, it follows from the evidence of k under the prior
+        of training. Otherwise the network runs again on eight subsamples of the rows, which takes
+        as long as eight fits, and the resulting numbers are smoothed: a heuristic tuned on sets
+        like those of training, not a posterior. n_clusters_ need not be the most probable k.
     left_out_ : tuple of LeftOut
-        The columns of a data frame that are not clustered by, with the reasons; none of an array.
+        The columns of a data frame that are not used, with the reasons; empty for an array.
     trace_ : tuple of Step
-        What each step claimed of the rows that the network saw, and how sure it was.
+        The rows claimed by each step, among those that the network read, and its confidence.
     clustering_ : Clustering
         All of these in one frozen object.
     fitted_ : Fitted
-        The frame and the rule that label new rows; it can be pickled. A rule may hold the network
-        and the sample that the clusters were found on.
+        The frame and the rule that label new rows; can be pickled. A rule may contain the network
+        and the sample on which the clusters were found.
     """
 
     system = "dac"

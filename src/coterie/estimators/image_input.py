@@ -106,7 +106,7 @@ def brightness_note(images: NDArray[np.uint8], mean: float, std: float) -> str |
     if abs(own - mean) <= 1.5 * std:
         return None
     return (
-        f"the pixels average {own:.2f}, in training {mean:.2f}: the clusters may mean little;"
+        f"the pixels average {own:.2f}, in training {mean:.2f}: the clusters may be meaningless;"
         " are dark and light swapped?"
     )
 

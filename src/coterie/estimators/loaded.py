@@ -57,7 +57,7 @@ def load(path: str | Path) -> Any:
     try:
         return _restored(model, tensors)
     except UNREADABLE as error:
-        raise WeightsError(f"{path} is no readable model: {error}") from error
+        raise WeightsError(f"{path} is not a readable model: {error}") from error
 
 
 def _of_images(path: Path) -> MiCE:

@@ -70,10 +70,10 @@ class MiCE(ClusterMixin, BaseEstimator):
         The network of a training without weights. None: "resnet18" for colour images, "medium" for
         grey ones. The paper's is "resnet34".
     epochs : int, default=200
-        How often training goes through the images. The paper takes 1,000.
+        Number of passes over the images. The paper uses 1,000.
     checkpoint : str, Path or None, default=None
         A folder for the state of training, written after every epoch. The same fit with the same
-        folder goes on where it was stopped, even if it was killed; a finished one is not repeated.
+        folder resumes where it stopped, even if it was killed; a finished one is not repeated.
     progress : bool, default=True
         Whether training shows a bar, if stderr is a terminal.
     device : str, default="auto"
@@ -84,10 +84,10 @@ class MiCE(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray (n,)
-        Clusters 0..k-1 by falling size.
+        Clusters 0..k-1 by decreasing size.
     probabilities_ : ndarray (n, k)
-        The posterior of the clusters (eq. 10); rows sum to 1. It is a poor measure of certainty: at
-        the paper's temperature even images in the middle of a cluster have about one half.
+        The posterior of the clusters (eq. 10); rows sum to 1. It is not calibrated: at the paper's
+        temperature even images in the middle of a cluster have about one half.
     n_clusters_ : int
         k, the number of clusters; some may have no image of X, they have the last numbers.
     clustering_ : Clustering

@@ -23,66 +23,65 @@ from coterie.weights.format import Card
 class NCP(JointDraws):
     """The neural clustering process (Pakman et al. 2019) with trained weights.
 
-    It seats the rows one after another, in random order, each at the cluster of earlier rows or at
-    a new one. A run is a draw from the joint distribution of all labels; of n_samples of them the
-    most probable is kept. It takes time in proportion to rows x n_samples, far longer than systems
-    that find whole clusters. What it offers instead are draws of whole partitions,
-    `sample_partitions`.
+    It assigns the rows one after another, in random order, each to a cluster of earlier rows or to
+    a new one. A run is a draw from the joint distribution of all labels; of n_samples draws the
+    most probable one is kept. Time grows with rows x n_samples and is far longer than for systems
+    that find whole clusters. In return, `sample_partitions` draws whole partitions.
 
     Parameters
     ----------
     weights : str or Path, default="ncp-mog2d"
         A shipped model's name (see `coterie.models()`) or a weights file.
     n_samples : int, default=10
-        How many draws are made, side by side.
+        Number of draws, made in parallel.
     n_clusters : int, (low, high) or None, default=None
-        The number of clusters, or a range for it; None to infer it. The constraint always holds:
-        the clusters that are hardest to tell apart are merged, those that look most like two are
+        The number of clusters, or a range for it; None to infer it. This is a hard
+        constraint: the clusters that overlap most are merged, those that look most like two are
         divided.
     min_cluster_size : int, default=1
-        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows go to their
-        next choice. One cluster always stays, and n_clusters takes precedence.
+        Clusters of fewer fitted rows are dissolved, the smallest first, and their rows move to
+        their next most probable cluster. One cluster always remains; n_clusters takes precedence.
     noise : bool, default=False
-        Whether rows are labelled -1 that would rather begin a cluster of their own than join any.
+        Whether rows for which a new cluster is more probable than any other are labelled -1.
     columns, exclude, categorical : list of str or None, default=None
-        Of a data frame: the columns to cluster by, the columns to leave out, and those that hold
-        categories although they look like numbers. By default all columns are used except
+        For a data frame: the columns to cluster by, the columns to leave out, and the numeric
+        columns to treat as categories. By default all columns are used except
         identifiers of the rows, constants, dates, and text without categories.
     ending : {"auto", "network"}, default="auto"
-        How the clusters found become the answer: as the network found them.
+        How the final clusters are determined: always by the network alone.
     context_size : int or None, default=None
         With more rows than this the clusters are found on a random sample of this size; None for
         the default of the weights, 3,000 for the shipped ones.
     whole_trace : bool, default=False
-        Without effect: the network sees every row of the sample.
+        Has no effect: the network reads every row of the sample.
     device : str, default="cpu"
         Where the network runs, for example "cuda".
     random_state : int, RandomState or None, default=None
-        Determines the draws, and the sample where there are more rows than context_size, or
+        Determines the draws, and the sample if there are more rows than context_size, or sample
         weights. None is the same as 0.
 
     Attributes
     ----------
     labels_ : ndarray (n,)
-        Clusters 0..k-1 by falling size; -1 is noise, where that was asked for. The rows of the most
-        probable draw are seated once more, each given all others, by the rule that `predict` uses;
-        a cluster that nobody chooses any more is gone.
+        Clusters 0..k-1 by decreasing size; -1 is noise, if requested. The rows of the most probable
+        draw are assigned once more, each given all others, by the rule that `predict` uses;
+        clusters that become empty are dropped.
     n_clusters_ : int
         k, the number of clusters, noise not counted.
     probabilities_ : ndarray (n, k)
-        The probabilities of these seats; rows sum to 1, also those of noise.
+        The probabilities of this assignment; rows sum to 1, also those of noise.
     k_probabilities_ : ndarray (K + 1,)
-        The posterior over the number of clusters: at place k the share of the n_samples draws that
-        have k clusters, within n_clusters where that is given.
+        The posterior of the number of clusters: entry k is the share of the n_samples draws that
+        have k clusters, within n_clusters if that is given.
     left_out_ : tuple of LeftOut
-        The columns of a data frame that are not clustered by, with the reasons; none of an array.
+        The columns of a data frame that are not used, with the reasons; empty for an array.
     trace_ : tuple of Step
-        The rows of each cluster of the most probable draw, in order of appearance, and how sure
-        each was of its seat when it took it.
+        The rows of each cluster of the most probable draw, in order of appearance, with the
+        probability of each assignment when it was made.
     clustering_ : Clustering
         All of these in one frozen object.
     fitted_ : Fitted
-        The frame and the rule that label new rows; it can be pickled. The rule holds the network.
+        The frame and the rule that label new rows; can be pickled. The rule contains the network.
     """
 
     system = "ncp"

@@ -62,12 +62,13 @@ class TableReader:
         if is_frame:
             refuse_text(X)
         elif reset and self._column_choice() != ColumnChoice():
-            raise ValueError("columns, exclude and categorical name columns of a data frame")
+            raise ValueError("columns, exclude and categorical apply to data frames only")
         table = self._numbers(X, reset=reset)
         if self._encoding is not None:
             if not self._encoding.takes_arrays:
                 raise ValueError(
-                    "fit has seen a data frame with columns that are not numbers: give one here too"
+                    "the model was fitted to a data frame with columns that are not numbers: pass a"
+                    " data frame here too"
                 )
             table = self._encoding.of_array(table)
             refuse_bad_values(table, self._encoding.names)
@@ -85,7 +86,7 @@ class TableReader:
     def _check_images(self, X: Any, image: tuple[int, ...], *, reset: bool) -> Encoded:
         """Images as rows of pixels, whose number is that of the features."""
         if reset and self._column_choice() != ColumnChoice():
-            raise ValueError("columns, exclude and categorical name columns, and X is of images")
+            raise ValueError("columns, exclude and categorical do not apply to images")
         rows, notes = image_rows(X, image)
         if reset:
             self.n_features_in_ = rows.shape[1]

@@ -65,7 +65,7 @@ def _locked(path: Path, activity: str) -> int:
             os.close(descriptor)
             process = f" (process {holder})" if holder else ""
             raise InUseError(
-                f"another {activity}{process} is using the folder {path.parent}; wait for its end"
+                f"another {activity}{process} is using the folder {path.parent}; wait until it ends"
                 " or choose another folder"
             )
         if is_linked(descriptor, path):

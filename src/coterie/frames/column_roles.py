@@ -20,7 +20,7 @@ from coterie.frames.table_columns import FrameColumn
 
 TEXT = "text"
 IDENTIFIES = "identifies the rows"
-CONSTANT = "the same everywhere"
+CONSTANT = "constant"
 DATES = "dates or times"
 # Names of row numbers that were exported without one.
 NAMELESS = ("", "__index_level_0__", "Unnamed: 0")
@@ -72,9 +72,9 @@ def identifies(column: FrameColumn) -> str | None:
     if column.name in NAMELESS and _counts(values):
         return f"{IDENTIFIES}: row numbers without a name"
     if words and words[-1] in POSSIBLE_NAMES:
-        return f"{IDENTIFIES}, by its name: whole numbers, each of them once"
+        return f"{IDENTIFIES}, by its name: distinct integers"
     if _chance(values) < CHANCE:
-        return f"{IDENTIFIES}: whole numbers, each of them once"
+        return f"{IDENTIFIES}: distinct integers"
     return None
 
 

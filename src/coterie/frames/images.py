@@ -74,7 +74,7 @@ class EncodedImages:
 
     def rows(self, points: NDArray) -> NDArray[np.float64]:
         """Nobody knows the image of a vector."""
-        raise ValueError("the network saw vectors of images: no pixels are known of a point")
+        raise ValueError("the network reads vectors of images: the pixels of a point are unknown")
 
 
 def fit_images(

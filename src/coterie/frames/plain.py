@@ -37,8 +37,8 @@ class PlainColumns:
         """The points themselves: (n, d)."""
         if self.axes is not None:
             raise ValueError(
-                f"the network saw {len(self.axes)} principal components of {self.axes.shape[1]}"
-                " columns: no whole rows are known"
+                f"the network reads {len(self.axes)} principal components of {self.axes.shape[1]}"
+                " columns: whole rows cannot be reconstructed"
             )
         return np.asarray(points, dtype=np.float64)
 

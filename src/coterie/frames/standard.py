@@ -73,8 +73,8 @@ class StandardColumns:
         n_columns, n_axes = self.axes.shape
         if n_axes < n_columns or not (self.unit.all() and self.axes.any(0).all()):
             raise ValueError(
-                f"the network saw fewer axes than the {n_columns} columns have: no whole rows are"
-                " known"
+                f"the network reads fewer axes than the {n_columns} columns have: whole rows cannot"
+                " be reconstructed"
             )
         standardised = np.linalg.solve(self.axes.T, points.T).T + self.middle
         return standardised / self.unit + self.centre

@@ -105,7 +105,7 @@ def fit_columns(
     for column, reason, said, _ in verdicts:
         if reason is not None and said:
             if asked or column.name in choice.categorical:
-                raise ValueError(f"column {column.name!r} cannot be clustered by: {reason}")
+                raise ValueError(f"column {column.name!r} cannot be used for clustering: {reason}")
             remarks.add("columns dropped", column.name, reason)
     return _fitted(verdicts, remarks)
 

@@ -112,7 +112,7 @@ def _answers(rule: Rule, points: Points, chunk_size: int, noise: bool) -> Iterat
 def _require_numbers(log_probabilities: Tensor, labels: Tensor) -> None:
     """Refuse answers (m, k) of a network whose weights are finite and yet too large."""
     if not bool(log_probabilities.gather(1, labels[:, None]).isfinite().all()):
-        raise ValueError("the network's memberships are no numbers: its weights are damaged")
+        raise ValueError("the network's memberships are not finite: its weights are damaged")
 
 
 def chunks(n_points: int, size: int) -> Iterator[slice]:

@@ -258,7 +258,7 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
     if name == "judge":
         if judged is None or traits.frame != "standard":
             raise ValueError(
-                'ending="judge" needs weights that read every set in a frame of its own, as'
+                'ending="judge" needs weights that scale the columns themselves, such as'
                 ' "amcp-universal"; use ending="auto" or ending="network"'
             )
         return Ending(judged, own=True)
@@ -267,7 +267,7 @@ def choose_ending(name: EndingName, traits: Traits, judged: End | None = None) -
     if name == "looks":
         if not traits.looks_again:
             raise ValueError(
-                'ending="looks" needs a network of tables that looks at its clusters again, as'
+                'ending="looks" needs a network for tables with further looks, such as'
                 ' "chigac-mog2d"; use ending="auto" or ending="network"'
             )
         return Ending(looked_at_again, exact=True)

@@ -89,7 +89,7 @@ def require_time(system: PointWise, n_points: int, n_samples: int) -> None:
     if seconds > LONGEST:
         raise ValueError(
             f"seating {n_points:,} points one after another, {n_samples:,}"
-            f" time{'s' if n_samples > 1 else ''} side by side, would take about"
+            f" time{'s' if n_samples > 1 else ''} in parallel, would take about"
             f" {in_words(seconds)}; the longest allowed is {in_words(LONGEST)}. Use fewer rows, a"
             " smaller context_size or n_samples, a GPU, or a system that finds whole clusters"
         )

@@ -87,8 +87,8 @@ def texture_warnings(points: NDArray, limits: Texture | None) -> tuple[str, ...]
         )
     if not strange and (likeness(points) or 0.0) > ALIKE:
         strange.append(
-            "their parts are copies of the whole, as in a fractal or an even spread, so that there"
-            " is no one number of clusters"
+            "their parts are copies of the whole, as in a fractal or a uniform distribution, so"
+            " that there is no single number of clusters"
         )
     return (f"{UNLIKE}: {', and '.join(strange)}; {COMPARE}",) if strange else ()
 

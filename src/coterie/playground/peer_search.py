@@ -45,11 +45,11 @@ def search_of(title: str, wishes: Wishes) -> Search:
     noise = wishes.noise and title == HDBSCAN_TITLE
     remarks = []
     if wishes.bounds and title == HDBSCAN_TITLE:
-        remarks.append("HDBSCAN cannot be told the number of clusters")
+        remarks.append("HDBSCAN does not take a number of clusters")
     if wishes.bounds and title == PROCESS and low > 1:
-        remarks.append("BayesianGaussianMixture can be told the largest number of clusters alone")
+        remarks.append("BayesianGaussianMixture takes only a maximum number of clusters")
     if wishes.noise and not noise:
-        remarks.append(f"{title} has no noise")
+        remarks.append(f"{title} does not label noise")
     return Search(low, high, noise, tuple(remarks))
 
 

@@ -48,11 +48,13 @@ def heat_section(content: Content) -> Html | None:
     words = (
         "The median of each column in each cluster; for categories, the share of rows. Orange is"
         " above the middle of the clusters and blue below, stronger where the column separates them"
-        " well. Columns with similar patterns stand together."
+        " well. Columns with similar patterns are adjacent."
     )
     if left:
         shown = len(heat.columns)
-        words += f" Of {left + shown} columns, the {shown} that tell most are shown."
+        words += (
+            f" Of {left + shown} columns, the {shown} that separate the clusters best are shown."
+        )
     return element(
         "section",
         element("h2", "The clusters side by side"),

@@ -146,7 +146,7 @@ def _refuse_images(images: Sequence[Path | str], n_rows: int) -> None:
         raise ValueError(f"{len(images)} images for {n_rows} rows")
     for row, file in enumerate(images):
         if not Path(file).is_file():
-            raise ValueError(f"the image of row {row} is no file: {file}")
+            raise ValueError(f"the image of row {row} is not a file: {file}")
 
 
 def _describe(details: Mapping[str, Sequence[Any]] | None, n_rows: int) -> Describe | None:

@@ -68,5 +68,5 @@ class Traits:
     def columns(self) -> int:
         """The width of the vectors that the system reads."""
         if len(self.item_shape) != 1:
-            raise ValueError(f"items of shape {self.item_shape} are no rows of a table")
+            raise ValueError(f"items of shape {self.item_shape} are not rows of a table")
         return self.item_shape[0]

@@ -183,8 +183,8 @@ def _fresh_system(recipe: Recipe) -> nn.Module:
         known, card = load_system(find(recipe.start_from))
         if card.system != recipe.system or settings_of(known) != settings_of(system):
             raise WeightsError(
-                f"{recipe.start_from} is another network than recipe {recipe.name!r} builds, so its"
-                " training cannot start from it"
+                f"{recipe.start_from} is not the network of recipe {recipe.name!r}, so training"
+                " cannot start from it"
             )
         system.load_state_dict(known.state_dict())
     if recipe.encoder_from:
@@ -199,7 +199,7 @@ def _take_encoder(recipe: Recipe, system: Any) -> None:
         system.item_encoder.load_state_dict(encoder.state_dict())
     except (AttributeError, RuntimeError) as error:
         raise WeightsError(
-            f"the encoder of {recipe.encoder_from} is none for recipe {recipe.name!r}: {error}"
+            f"the encoder of {recipe.encoder_from} does not fit recipe {recipe.name!r}: {error}"
         ) from error
 
 

@@ -39,7 +39,7 @@ class Card:
 def read_card(entry: Any) -> Card:
     """The card of a header's entry; a ValueError says what in it cannot be."""
     if not isinstance(entry, dict):
-        raise ValueError(f"it is no record but {type(entry).__name__}")
+        raise ValueError(f"it is not a record but {type(entry).__name__}")
     known = {each.name for each in fields(Card)}
     if unknown := sorted(set(entry) - known):
         raise ValueError(f"unknown entries {', '.join(unknown)}")

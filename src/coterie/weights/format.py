@@ -87,7 +87,7 @@ def _opened(path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
     except RecursionError as error:
         raise WeightsError(f"{path} is damaged: its header is nested too deep") from error
     except (SafetensorError, UnicodeDecodeError) as error:
-        raise WeightsError(f"{path} is damaged or no safetensors file: {error}") from error
+        raise WeightsError(f"{path} is damaged or not a safetensors file: {error}") from error
 
 
 def _header(path: Path, text: str) -> Any:
@@ -95,7 +95,7 @@ def _header(path: Path, text: str) -> Any:
     try:
         header = json.loads(text)
     except ValueError as error:
-        raise WeightsError(f"{path} is damaged: its header is no JSON: {error}") from error
+        raise WeightsError(f"{path} is damaged: its header is not JSON: {error}") from error
     if not isinstance(header, dict):
         raise WeightsError(f"{path} is a safetensors file, but not one of coterie's")
     version = header.get("version")

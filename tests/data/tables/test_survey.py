@@ -71,7 +71,7 @@ def test_nameless_row_numbers_of_a_file_are_left_out(csv):
     assert table.names == ("x",)
     assert table.left_out == (
         LeftOut("", "identifies the rows: row numbers without a name"),
-        LeftOut("number", "identifies the rows, by its name: whole numbers, each of them once"),
+        LeftOut("number", "identifies the rows, by its name: distinct integers"),
     )
 
 
@@ -91,7 +91,7 @@ def test_an_identifier_is_left_out_with_a_note_unless_it_is_asked_for(csv):
 
 def test_constants_are_left_out_and_identifiers_stay_where_there_is_nothing_else(csv):
     table = read_table(csv("x,one\n1.5,1\n0.5,1\n9,1\n"))
-    assert (table.names, table.left_out) == (("x",), (LeftOut("one", "the same everywhere"),))
+    assert (table.names, table.left_out) == (("x",), (LeftOut("one", "constant"),))
     assert read_table(csv("id,one\n1,1\n2,1\n3,1\n")).names == ("id",)
     assert read_table(csv("one,two\n1,2\n1,2\n")).names == ("one", "two")
 

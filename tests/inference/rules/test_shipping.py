@@ -49,7 +49,7 @@ def test_a_rule_without_its_network_only_predicts(models):
     rule = models["noise"].fitted_.rule
     while not isinstance(rule, NeighbourRule):
         rule = rule.rule
-    with pytest.raises(ValueError, match="only predicts"):
+    with pytest.raises(ValueError, match="can only predict"):
         slimmed(rule, noise=True).select(torch.arange(1))
 
 

@@ -51,7 +51,7 @@ def test_scores_that_overflow_are_refused(small_ncp, seed):
     damaged = copy.deepcopy(small_ncp).requires_grad_(False)
     damaged.network.read_clusters.weight *= 1e300
     damaged.network.cluster[0].weight *= 1e300
-    with pytest.raises(ValueError, match="no numbers: its weights are damaged"):
+    with pytest.raises(ValueError, match="not finite: its weights are damaged"):
         seated(damaged, random_batch(), seed, accelerate=True)
 
 

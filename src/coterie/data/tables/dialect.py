@@ -192,7 +192,7 @@ def _numerals(
     if evidence.point and evidence.comma:
         taken, other = (COMMA, ".") if evidence.comma > evidence.point else (POINT, ",")
         sign = "comma" if taken == COMMA else "point"
-        remark = f"numbers with both decimal signs: the {sign} was taken; if wrong: --decimal"
+        remark = f"numbers with both decimal signs: the {sign} was assumed; if wrong: --decimal"
         return taken, (f"{remark} {other!r}",)
     if evidence.point or evidence.comma:
         return (COMMA if evidence.comma else POINT), ()

@@ -87,7 +87,7 @@ class NeighbourRule:
 
     def _asked(self) -> Rule:
         if self.source is None:
-            raise ValueError("the network behind this rule was left out, it only predicts")
+            raise ValueError("this rule was saved without its network: it can only predict")
         return self.source
 
 

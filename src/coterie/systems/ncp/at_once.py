@@ -56,7 +56,7 @@ def seat_all(network: SeatingNetwork, batch: SetBatch, generator: Generator | No
         labels.scatter_(1, point, cluster[:, None])
         log_probabilities.scatter_(1, point, seated.log_probability[:, None])
     if not bool(log_probabilities.isfinite().all()):  # of weights that are finite, but too large
-        raise ValueError("the network's scores are no numbers: its weights are damaged")
+        raise ValueError("the network's scores are not finite: its weights are damaged")
     return Seating(labels, log_probabilities, seats.sums)
 
 
