@@ -319,7 +319,10 @@ def test_a_scheduler_that_does_not_answer(run, tmp_path, monkeypatch):
             "--report is not supported with",
         ),
         (["--engine", "dask", "--out", "x", "--save", "m"], "--save is not supported with"),
-        (["--engine", "dask", "--out", "x", "--categorical", "c"], "--categorical is not supported"),
+        (
+            ["--engine", "dask", "--out", "x", "--categorical", "c"],
+            "--categorical is not supported",
+        ),
     ],
 )
 def test_options_that_do_not_go_together(words, complaint):
