@@ -42,8 +42,9 @@ class LandmarkMixing(nn.Module):
         self.mlp = mlp([width, 2 * width, width], activation)
         # The last channel of each head marks missing landmarks, because attention kernels without
         # a mask are several times as fast as those with one.
-        # From a list: on the meta device, `arange` imports a second's worth of torch.
-        flag = torch.tensor([(i + 1) % (width // heads) == 0 for i in range(width)])
+        # On the CPU even of a network without numbers: no file brings its values.
+        last = [(i + 1) % (width // heads) == 0 for i in range(width)]
+        flag = torch.tensor(last, device="cpu")
         self.register_buffer("is_flag", flag, persistent=False)
 
     def gather(self, landmarks: Tensor, there: Tensor, ends: Tensor) -> Tensor:
