@@ -52,11 +52,13 @@ def best_cuts(cloud: Cloud, fit: SharedFit, *, steps: int = 6) -> list[Cut]:
         return []
     across = [_projections(each.centred, fit.base.covariance) for each in wholes]
     sides = [
-        [_best_side(each, one_variance=one_variance).side for each in across]
+        _best_side(each, one_variance=one_variance).side
         for one_variance in (False, True)
+        for each in across
     ]
-    found = [_settled(cloud, fit, frame, wholes, each, steps) for each in sides]
-    best = [max(cuts, key=lambda cut: cut.gain) for cuts in zip(*found, strict=True)]
+    found = _settled(cloud, fit, frame, [*wholes, *wholes], sides, steps)
+    pairs = zip(found[: len(wholes)], found[len(wholes) :], strict=True)
+    best = [max(pair, key=lambda cut: cut.gain) for pair in pairs]
     kept = [cut for cut in best if cut.gain > -math.inf]
     return sorted(kept, key=lambda cut: -cut.gain)
 
@@ -117,7 +119,7 @@ def _settled(
     sides: list[NDArray[np.bool_]],
     steps: int,
 ) -> list[Cut]:
-    """A cut of each of C components after EM; its gain is minus infinity if it loses a half.
+    """C cuts after EM, one for each of these sides; the gain is minus infinity if a half is lost.
 
     The common covariance is updated with the halves, because one component that covers two clusters
     makes it too wide. Each cut is alone in this, and they only share the time of a step.

@@ -98,8 +98,8 @@ def common_covariance(parts: Moments, frame: Frame) -> Array:
 
 def covariances(parts: Moments, base: Array, strength: float, floor: Array) -> Array:
     """The posterior means of K covariances (..., K, D, D)."""
-    of_volume = volumes(parts, base)[..., None, None] * base[..., None, :, :]
-    return _posterior_means(parts, of_volume, np.array([strength]), floor)[0]
+    of_volume: Array = volumes(parts, base)[..., None, None] * base[..., None, :, :]
+    return of_volume if math.isinf(strength) else _around(of_volume, parts, strength, floor)
 
 
 def log_evidence(parts: Moments, base: Array, strength: float, frame: Frame) -> Array:
@@ -120,19 +120,21 @@ def evidence_by_strength(
     dof = mass - 1
     volume = volumes(parts, base)
     scatter = parts.scatter / volume[..., None, None]
-    each = np.array(strengths)
-    finite = each[np.isfinite(each)]
-    spread = np.empty((len(each), *mass.shape))
+    of_volume = volume[..., None, None] * base[..., None, :, :]
+    finite = np.array([each for each in strengths if math.isfinite(each)])
+    spread = np.empty((len(strengths), *mass.shape))
+    own = np.empty((len(strengths), *scatter.shape))
     if len(finite):
         spread[: len(finite)] = _wishart_evidence(scatter, dof, base, finite)
-    if len(finite) < len(each):
+        each = finite.reshape(-1, *(1 for _ in scatter.shape))
+        own[: len(finite)] = _around(of_volume, parts, each, frame.floor)
+    if len(finite) < len(strengths):
         spread[len(finite) :] = _tied_evidence(scatter, dof, base)
+        own[len(finite) :] = of_volume
     log_volume = np.log(volume)
     spread -= 0.5 * dof * d * log_volume  # the Jacobian
     spread -= 0.5 * np.log1p(0.5 * dof * d * VOLUME_SPREAD**2)
     spread -= 0.5 * np.square(log_volume / VOLUME_SPREAD)
-    of_volume = volume[..., None, None] * base[..., None, :, :]
-    own = _posterior_means(parts, of_volume, each, frame.floor)
     own /= mass[..., None, None]
     own += frame.reach * frame.total
     factor = np.linalg.cholesky(own)
@@ -152,20 +154,18 @@ def volumes(parts: Moments, base: Array) -> Array:
     return volume
 
 
-def _posterior_means(parts: Moments, of_volume: Array, strengths: Array, floor: Array) -> Array:
-    """The posterior means of covariances for each of S strengths: (S, ..., K, D, D).
-
-    of_volume (..., K, D, D): the means of their priors, which an infinite strength gives back.
-    """
-    d = len(floor)
-    strength = strengths.reshape(-1, *(1 for _ in of_volume.shape))
-    finite = np.isfinite(strength)
-    own = np.where(finite, strength, 0.0) * of_volume
-    own += parts.scatter
+def _around(prior: Array, parts: Moments, strength: float | Array, floor: Array) -> Array:
+    """The posterior means (..., K, D, D) of covariances, given the means of their priors."""
+    own = strength * prior + parts.scatter
     own /= parts.mass[..., None, None] + strength
-    diagonal = np.arange(d)
-    own[..., diagonal, diagonal] += floor
-    return own if finite.all() else np.where(finite, own, of_volume)
+    _diagonal(own)[...] += floor
+    return own
+
+
+def _diagonal(matrices: Array) -> Array:
+    """The diagonals (..., D) of matrices (..., D, D), to be written to."""
+    view: Array = np.einsum("...aa->...a", matrices)
+    return view
 
 
 def _within(parts: Moments, frame: Frame) -> tuple[Array, float]:
@@ -186,8 +186,7 @@ def _shrunk(within: Array, dof: float) -> Array:
     """
     d = within.shape[-1]
     covariance: Array = within / (dof + d)
-    diagonal = np.arange(d)
-    covariance[..., diagonal, diagonal] *= (dof + d) / dof
+    _diagonal(covariance)[...] *= (dof + d) / dof
     return covariance
 
 
