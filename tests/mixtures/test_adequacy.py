@@ -4,10 +4,20 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 from sklearn.datasets import make_circles, make_moons
+from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
+from sklearn.neighbors import NearestNeighbors
 
 from coterie.metrics import ari
-from coterie.mixtures.adequacy import adequacy, draw, expected_ari, farthest_apart, least_own
+from coterie.mixtures import adequacy
+from coterie.mixtures.adequacy import (
+    describes,
+    distances_apart,
+    draw,
+    expected_ari,
+    least_own,
+    neighbour_shares,
+)
 from coterie.mixtures.gaussians import FullMixture
 from coterie.mixtures.search import fit_mixture
 
@@ -32,7 +42,7 @@ def test_a_mixture_describes_its_own_draws(mixture):
     points = draw(mixture, 1_000, np.random.default_rng(1))
     fit = fit_mixture(points, np.zeros(len(points), dtype=int))
     assert fit.n_clusters == 2
-    assert adequacy(points, fit).holds
+    assert describes(points, fit)
 
 
 @pytest.mark.parametrize("make", [make_moons, make_circles])
@@ -40,19 +50,19 @@ def test_gaussians_that_approximate_a_shape_do_not_describe_it(make):
     points, labels = make(800, noise=0.05, random_state=0)
     fit = fit_mixture(points, labels)
     assert fit.n_clusters > 2
-    assert not adequacy(points, fit).holds
+    assert not describes(points, fit)
 
 
 def test_heavy_tails_are_no_clusters():
     points = np.random.default_rng(0).standard_t(2, (1_000, 2))
     fit = fit_mixture(points, np.zeros(len(points), dtype=int))
-    assert not adequacy(points, fit).holds
+    assert not describes(points, fit)
 
 
 def test_a_mixture_of_another_set_does_not_describe_this_one(mixture):
     points = draw(mixture, 800, np.random.default_rng(2))
     fit = fit_mixture(points, np.zeros(len(points), dtype=int))
-    assert not adequacy(points + np.array([0.5, 0.0]), fit).holds
+    assert not describes(points + np.array([0.5, 0.0]), fit)
 
 
 def test_the_component_that_shares_most_counts():
@@ -69,10 +79,31 @@ def test_the_expected_agreement_is_that_with_the_truth():
     assert expected_ari(shares) == pytest.approx(ari(labels, shares.argmax(1)), abs=0.03)
 
 
-@pytest.mark.parametrize("rounded", [False, True])
-def test_the_distance_of_two_samples_is_the_statistic_of_kolmogorov_and_smirnov(rounded):
-    draw = np.random.default_rng(0)
-    one, other = draw.normal(size=200), draw.normal(0.2, 1.3, size=311)
-    if rounded:  # ties, within a sample and between both
-        one, other = one.round(), other.round()
-    assert farthest_apart(one, other) == pytest.approx(ks_2samp(one, other).statistic, abs=1e-15)
+@pytest.mark.parametrize("d", [2, 12])
+def test_neighbours_are_those_of_scikit_learn(d):
+    rng = np.random.default_rng(d)
+    one, other = rng.normal(size=(200, d)), rng.normal(0.3, 1, (150, d))
+    one[:20] = one[0]  # more rows at one place than are neighbours
+    both, of_other = np.concatenate([one, other]), np.repeat([False, True], [200, 150])
+    search = NearestNeighbors(n_neighbors=5).fit(both)
+    same = of_other[search.kneighbors(return_distance=False)] == of_other[:, None]
+    expected = same[:200].mean(), same[200:].mean()
+    assert neighbour_shares(one, other) == pytest.approx(expected)
+
+
+def test_distances_are_apart_as_kolmogorov_and_smirnov_say():
+    rng = np.random.default_rng(3)
+    mixture = FullMixture(np.zeros(1), np.zeros((1, 2)), np.eye(2)[None])
+    points, drawn = rng.normal(0, 1.2, (300, 2)), rng.normal(size=(500, 2))
+    squares = [np.square(each).sum(1) for each in (points, drawn)]
+    expected = ks_2samp(*squares).statistic * np.sqrt(300) / (1.4 + 0.5 * 2 / np.sqrt(300))
+    assert distances_apart(points, drawn, mixture) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 6])
+def test_the_agreement_is_that_of_scikit_learn(n_clusters):
+    rng = np.random.default_rng(n_clusters)
+    labels, others = rng.integers(0, n_clusters, (2, 300))
+    others[:200] = labels[:200]
+    expected = adjusted_rand_score(labels, others)
+    assert adequacy._ari(others, labels, n_clusters) == pytest.approx(expected)

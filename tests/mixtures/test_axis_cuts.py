@@ -3,6 +3,7 @@ import pytest
 
 from coterie.mixtures import axis_cuts
 from coterie.mixtures.axis_cuts import best_cuts, with_cuts
+from coterie.mixtures.covariances import with_reach
 from coterie.mixtures.shared_fit import cloud_of, fit_from, members
 
 
@@ -52,10 +53,26 @@ def test_round_off_is_no_spread():
     """A column of one value, for whose round-off the deviation is zero or hardly more."""
     for value in (2.0**-52, 1e-14):
         centred = np.c_[np.full(64, value), np.resize([1.5, -1.5], 64)]
+        across = axis_cuts._projections(centred, np.eye(2))
         for one_variance in (False, True):
-            assert np.isfinite(
-                axis_cuts._cut_across(centred, np.eye(2), one_variance=one_variance).gain
-            )
+            assert np.isfinite(axis_cuts._best_side(across, one_variance=one_variance).gain)
+
+
+def test_cuts_do_not_depend_on_those_beside_them():
+    """Components that are not cut, because they are asked for one by one, change nothing."""
+    rng = np.random.default_rng(3)
+    labels = np.repeat([0, 1, 2], [90, 60, 40])
+    points = rng.standard_normal((190, 2)) + 7 * labels[:, None] + 3 * (np.arange(190) % 2)[:, None]
+    cloud = cloud_of(points - points.mean(0))
+    fit = fit_from(cloud, members(labels), 16.0, steps=2)
+    frame = with_reach(cloud.frame, fit.parts)
+    wholes = axis_cuts._wholes(cloud, fit, frame)
+    sides = [each.centred[:, 0] > 0 for each in wholes]
+    together = axis_cuts._settled(cloud, fit, frame, wholes, sides, 4)
+    for whole, side, cut in zip(wholes, sides, together, strict=True):
+        (alone,) = axis_cuts._settled(cloud, fit, frame, [whole], [side], 4)
+        assert alone.gain == pytest.approx(cut.gain)
+        np.testing.assert_allclose(alone.shares, cut.shares, atol=1e-9)
 
 
 def test_responsibilities_still_sum_to_one():

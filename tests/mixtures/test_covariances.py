@@ -11,6 +11,7 @@ from coterie.mixtures.covariances import (
     Frame,
     common,
     covariances,
+    evidence_by_strength,
     frame_of,
     log_evidence,
     with_reach,
@@ -97,6 +98,23 @@ def test_an_infinite_strength_is_the_limit():
     equal = covariances(parts, base, math.inf, frame.floor)
     near = covariances(parts, base, 1e9, np.zeros(3))
     assert near == pytest.approx(equal, rel=1e-3, abs=1e-6)
+
+
+def test_bases_side_by_side_are_as_each_alone():
+    rng = np.random.default_rng(6)
+    labels = np.arange(60) % 3
+    points = rng.standard_normal((2, 60, 4))
+    each = [parts_of(some, labels) for some in points]
+    parts = Moments(*(np.stack(both) for both in zip(*each, strict=True)))
+    frame = frame_of(points[0])
+    base = common(parts, frame)
+    evidence = evidence_by_strength(parts, base.covariance, STRENGTHS, frame)
+    for number, own in enumerate(each):
+        alone = common(own, frame)
+        np.testing.assert_allclose(base.covariance[number], alone.covariance)
+        assert base.cost[number] == pytest.approx(alone.cost)
+        expected = [log_evidence(own, alone.covariance, one, frame) for one in STRENGTHS]
+        np.testing.assert_allclose(evidence[:, number], expected)
 
 
 @pytest.mark.parametrize("strength", STRENGTHS)

@@ -7,8 +7,10 @@ from sklearn.mixture import GaussianMixture
 from coterie.mixtures.gaussians import (
     FullMixture,
     expectation,
+    form_of,
     log_joint,
     moments,
+    moments_of_sums,
     products,
     upper_pairs,
 )
@@ -35,6 +37,19 @@ def test_densities_are_those_of_scipy(d):
     found = expectation(joint.copy())
     assert found.log_likelihood == pytest.approx(logsumexp(joint, axis=0))
     assert found.responsibilities == pytest.approx(np.exp(joint - found.log_likelihood))
+
+
+def test_mixtures_side_by_side_are_as_each_alone():
+    rng = np.random.default_rng(5)
+    points, weights = rng.standard_normal((30, 3)), rng.random((4, 2, 30))
+    rows = products(points)
+    together = moments_of_sums(weights @ rows.T, 3)
+    mixtures = [some_mixture(2, 3, rng) for _ in range(4)]
+    forms = form_of(FullMixture(*(np.stack(parts) for parts in zip(*mixtures, strict=True))))
+    for number, mixture in enumerate(mixtures):
+        for found, expected in zip(together, moments(rows, weights[number], 3), strict=True):
+            np.testing.assert_allclose(found[number], expected)
+        np.testing.assert_allclose(forms[number] @ rows, log_joint(rows, mixture))
 
 
 def test_moments_are_weighted_means_and_scatters():

@@ -29,6 +29,9 @@ STEEPNESS = 6
 BISECTIONS = 14
 SMALLEST = 1e-3
 NARROWEST, WIDEST = 1e-2, 20.0
+# Exponents below this give nothing that a float32 sum would notice, and take ten times as long:
+# their exponentials are no normal numbers.
+LEAST_EXPONENT = -80.0
 
 
 class Ground(NamedTuple):
@@ -107,7 +110,8 @@ def _survey(points: Tensor, mask: Tensor, n_landmarks: int, leaps: bool) -> Surv
     walks, units, degrees = [], [], []
     for neighbours, doublings in GAITS:
         unit = local_unit(square, both, neighbours)
-        affinity = torch.where(both, (-square / (unit[:, :, None] * unit[:, None])).exp(), 0.0)
+        exponent = -square / (unit[:, :, None] * unit[:, None])
+        affinity = torch.where(both, exponent.clamp_(min=LEAST_EXPONENT).exp_(), 0.0)
         degrees.append(affinity.sum(2))
         walk = affinity / degrees[-1].clamp_min(1e-12)[..., None]
         for doubling in range(doublings[-1] + 1):
@@ -116,7 +120,7 @@ def _survey(points: Tensor, mask: Tensor, n_landmarks: int, leaps: bool) -> Surv
             if doubling < doublings[-1]:
                 walk = walk @ walk
                 # Renormalise: rounding errors would double with every squaring.
-                walk = walk / walk.sum(2, keepdim=True).clamp_min(1e-12)
+                walk /= walk.sum(2, keepdim=True).clamp_min(1e-12)
         units.append(unit)
     unit, degree = units[1], degrees[0]  # points read the landmarks at the narrow scale
     features = [unit.log()[..., None], *(walks[scale] @ landmarks for scale in CARRIED)]
@@ -165,7 +169,8 @@ def local_unit(square: Tensor, both: Tensor, neighbours: float) -> Tensor:
     square = torch.where(both, square, torch.inf)  # not counted
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
-        count = (square * -(-2 * middle).exp()[..., None]).exp().sum(2)
+        exponent = square * -(-2 * middle).exp()[..., None]
+        count = exponent.clamp_(min=LEAST_EXPONENT).exp_().sum(2)
         enough = count > 1 + neighbours  # including itself
         low, high = torch.where(enough, low, middle), torch.where(enough, middle, high)
     return high.exp()
@@ -213,7 +218,7 @@ def squared_distances(points: Tensor, others: Tensor) -> Tensor:
     total = points.new_zeros(points.shape[0], points.shape[1], others.shape[1])
     for column in range(_n_filled(points, others)):
         apart = points[:, :, None, column] - others[:, None, :, column]
-        total = total + apart.square()
+        total += apart.square()
     return total
 
 

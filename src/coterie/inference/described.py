@@ -24,7 +24,7 @@ from coterie.inference.judged import NARROW
 from coterie.inference.proposal import Proposal
 from coterie.inference.rules.full_mixture import FullMixtureRule
 from coterie.judge.verdict import Verdict
-from coterie.mixtures.adequacy import adequacy, expected_ari, is_too_different
+from coterie.mixtures.adequacy import describes, expected_ari, is_too_different
 from coterie.mixtures.evenness import gain_of_evenness
 from coterie.mixtures.search import MOST_CLUSTERS, MixtureFit, fit_mixture
 
@@ -106,7 +106,7 @@ def described_by(
         return None
     tested = evenly_spaced(len(told), MOST_ROWS)
     part = replace(fit, responsibilities=fit.responsibilities[tested])
-    return fit if adequacy(told[tested], part).holds else None
+    return fit if describes(told[tested], part) else None
 
 
 def is_decisive(fit: MixtureFit, points: NDArray[np.float64], start: NDArray[np.integer]) -> bool:

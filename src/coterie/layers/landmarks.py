@@ -8,6 +8,7 @@ among the landmarks, for example along a ring or the arm of a spiral.
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from coterie.functional.attention import attention
 from coterie.layers.mlp import Activation, mlp
@@ -18,6 +19,9 @@ MISSING = -1e4  # a score with zero softmax weight
 
 class LandmarkMixing(nn.Module):
     """Mixing in two halves as in IntraCM, linear in the number of points.
+
+    Points hear a weighted mean of what is carried to the landmarks near them. The linear map of
+    that mean is the mean of the map, so it is taken where there are fewer: at the landmarks.
 
     Shapes: B sets of N points, L landmarks, C channels, M lengths of walks.
     """
@@ -38,12 +42,13 @@ class LandmarkMixing(nn.Module):
         self.mlp = mlp([width, 2 * width, width], activation)
         # The last channel of each head marks missing landmarks, because attention kernels without
         # a mask are several times as fast as those with one.
-        # From a list: on the meta device, `arange` imports a second's worth of torch.
-        flag = torch.tensor([(i + 1) % (width // heads) == 0 for i in range(width)])
+        # On the CPU even of a network without numbers: no file brings its values.
+        last = [(i + 1) % (width // heads) == 0 for i in range(width)]
+        flag = torch.tensor(last, device="cpu")
         self.register_buffer("is_flag", flag, persistent=False)
 
     def gather(self, landmarks: Tensor, there: Tensor, ends: Tensor) -> Tensor:
-        """Keys, values and carried messages of the landmarks: (B, L, E).
+        """Keys, values and what points near a landmark hear of the walks: (B, L, 3 C).
 
         landmarks (B, L, C); there (B, L), False for missing landmarks of small sets; ends
         (B, M, L, L), transition probabilities of the walks of each length.
@@ -54,13 +59,13 @@ class LandmarkMixing(nn.Module):
         keys = torch.where(self.is_flag, flags, keys)
         sent = sent.unflatten(-1, (self.scales, -1)).transpose(1, 2)  # (B, M, L, c)
         carried = (ends @ sent).transpose(1, 2).flatten(2)
-        return torch.cat([keys, values, carried], -1)
+        heard = linear(carried, self.hear.weight[:, self.width :])
+        return torch.cat([keys, values, heard], -1)
 
     def read(self, x: Tensor, slots: Tensor, near: Tensor) -> Tensor:
-        """Pointwise: x (B, N, C), slots (B, L, E), near (B, N, L) -> (B, N, C)."""
+        """Pointwise: x (B, N, C), slots (B, L, 3 C), near (B, N, L) -> (B, N, C)."""
         queries = torch.where(self.is_flag, 1.0, self.ask(self.norm_points(x)))
-        keys, values = slots[..., : 2 * self.width].chunk(2, -1)
+        keys, values, heard = slots.chunk(3, -1)
         seen = attention(queries, keys, values, self.heads)
-        carried = near @ slots[..., 2 * self.width :]
-        x = x + self.hear(torch.cat([seen, carried], -1))
+        x = x + linear(seen, self.hear.weight[:, : self.width], self.hear.bias) + near @ heard
         return x + self.mlp(self.norm_mlp(x))

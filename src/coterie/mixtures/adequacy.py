@@ -7,10 +7,10 @@ points that hardly any other claims: those that approximate a ring or heavy tail
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from coterie.mixtures.gaussians import Array, FullMixture
 from coterie.mixtures.search import MixtureFit
@@ -28,49 +28,30 @@ FARTHEST_APART = 1.4
 BY_FITTING = 0.5
 LEAST_OWN = 0.9  # the mean probability with which the points of a component belong to it
 N_DRAWS = 4
+MOST_TREE_COLUMNS = 8  # in more, a tree of 3,000 points takes longer than all distances
+LEAF = 32  # points; in 8 columns a search takes three quarters of that with leaves of 16
 
 
-@dataclass(frozen=True)
-class Adequacy:
-    """How well a mixture describes a set.
+def describes(points: Array, fit: MixtureFit, *, seed: int = 0) -> bool:
+    """Whether the mixture describes the points (N, D) to which it was fitted.
 
-    share_of_set, share_of_draws: of the neighbours of points of either sample, those from the same;
-    apart: how far the distributions of distances from the own centre are apart, relative to what
-    chance explains; least_own: the least mean probability, over the components, of the points that
-    fall to it.
+    The draws are compared by neighbours last: that takes longest, and few mixtures of sets of
+    other shapes come so far.
     """
-
-    share_of_set: float
-    share_of_draws: float
-    apart: float
-    least_own: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether the components can be taken for the clusters."""
-        low, high = ALIKE
-        return (
-            low < self.share_of_set < high
-            and self.share_of_draws < high
-            and self.apart < 1
-            and self.least_own >= LEAST_OWN
-        )
-
-
-def adequacy(points: Array, fit: MixtureFit, *, seed: int = 0) -> Adequacy:
-    """Compare points (N, D) with draws from the mixture that was fitted to them."""
+    if least_own(fit.responsibilities) < LEAST_OWN:
+        return False
     generator = np.random.default_rng(seed)
     n_tested = min(len(points), TESTED_POINTS)
-    shares, drawn = [], []
+    tested, drawn = [], []
     for _ in range(N_DRAWS):
-        tested = points[generator.choice(len(points), n_tested, replace=False)]
+        tested.append(points[generator.choice(len(points), n_tested, replace=False)])
         drawn.append(draw(fit.mixture, n_tested, generator))
-        shares.append(_shares(tested, drawn[-1]))
+    if distances_apart(points, np.concatenate(drawn), fit.mixture) >= 1:
+        return False
+    shares = [neighbour_shares(*samples) for samples in zip(tested, drawn, strict=True)]
     of_set, of_draws = np.mean(shares, 0)
-    own, other = (_distances(each, fit.mixture) for each in (points, np.concatenate(drawn)))
-    apart = farthest_apart(own, other) * math.sqrt(len(points))
-    limit = FARTHEST_APART + BY_FITTING * fit.mixture.mean.size / math.sqrt(len(points))
-    return Adequacy(float(of_set), float(of_draws), apart / limit, least_own(fit.responsibilities))
+    low, high = ALIKE
+    return bool(low < of_set < high and of_draws < high)
 
 
 def is_too_different(points: Array, mixture: FullMixture, *, seed: int = 0) -> bool:
@@ -78,7 +59,7 @@ def is_too_different(points: Array, mixture: FullMixture, *, seed: int = 0) -> b
     generator = np.random.default_rng(seed)
     n_tested = min(len(points), TESTED_POINTS)
     tested = points[generator.choice(len(points), n_tested, replace=False)]
-    return max(_shares(tested, draw(mixture, n_tested, generator))) > TOO_DIFFERENT
+    return max(neighbour_shares(tested, draw(mixture, n_tested, generator))) > TOO_DIFFERENT
 
 
 def least_own(responsibilities: Array) -> float:
@@ -102,21 +83,60 @@ def draw(mixture: FullMixture, n_points: int, generator: np.random.Generator) ->
 
 def expected_ari(responsibilities: Array, *, seed: int = 0) -> float:
     """The mean agreement of the most probable labels with labels drawn from (N, K)."""
-    from sklearn.metrics import adjusted_rand_score  # slow, and needed by a fit alone
-
     uniform = np.random.default_rng(seed).uniform(size=(N_DRAWS, len(responsibilities), 1))
     drawn = (uniform > responsibilities.cumsum(1)[None, :, :-1]).sum(2)
-    labels = responsibilities.argmax(1)
-    return float(np.mean([adjusted_rand_score(each, labels) for each in drawn]))
+    labels, n_clusters = responsibilities.argmax(1), responsibilities.shape[1]
+    return float(np.mean([_ari(each, labels, n_clusters) for each in drawn]))
 
 
-def farthest_apart(one: Array, other: Array) -> float:
-    """The largest difference of two empirical distribution functions (Kolmogorov, Smirnov)."""
-    every = np.concatenate([one, other])
-    below = [
-        np.searchsorted(np.sort(each), every, side="right") / len(each) for each in (one, other)
-    ]
-    return float(np.abs(below[0] - below[1]).max())
+def distances_apart(points: Array, drawn: Array, mixture: FullMixture) -> float:
+    """How far the distances from the centres are from those of draws, in units of the limit.
+
+    points (N, D), drawn (M, D). The largest gap between the two cumulative distributions, which a
+    limit for chance divides.
+    """
+    own, other = (np.sort(_distances(each, mixture)) for each in (points, drawn))
+    both = np.concatenate([own, other])
+    of_own, of_other = (each.searchsorted(both, "right") / len(each) for each in (own, other))
+    gap = float(np.abs(of_own - of_other).max()) * math.sqrt(len(points))
+    return gap / (FARTHEST_APART + BY_FITTING * mixture.mean.size / math.sqrt(len(points)))
+
+
+def neighbour_shares(one: Array, other: Array) -> tuple[float, float]:
+    """The mean share of neighbours from the same sample, for each of two samples (n, D)."""
+    both = np.concatenate([one, other])
+    of_other = np.arange(len(both)) >= len(one)
+    near = _neighbours(both)
+    # A point is its own neighbour, or else there are points of its own sample at the same place.
+    same = ((of_other[near] == of_other[:, None]).sum(1) - 1) / N_NEIGHBOURS
+    return float(same[~of_other].mean()), float(same[of_other].mean())
+
+
+def _neighbours(points: Array) -> NDArray[np.intp]:
+    """The nearest neighbours of points (n, D), themselves among them: (n, N_NEIGHBOURS + 1)."""
+    number = N_NEIGHBOURS + 1
+    if points.shape[1] <= MOST_TREE_COLUMNS:
+        near: NDArray[np.intp] = cKDTree(points, leafsize=LEAF).query(points, number)[1]
+        return near
+    from sklearn.neighbors import NearestNeighbors  # slow, and needed by a fit alone
+
+    search = NearestNeighbors(n_neighbors=number, algorithm="brute").fit(points)
+    near = search.kneighbors(points, return_distance=False)
+    return near
+
+
+def _ari(one: NDArray[np.intp], other: NDArray[np.intp], n_clusters: int) -> float:
+    """The adjusted Rand index of labels (N,) 0..K-1, by the pairs that are together in both."""
+    table = np.bincount(one * n_clusters + other, minlength=n_clusters**2).astype(np.float64)
+    table = table.reshape(n_clusters, n_clusters)
+
+    def pairs(sizes: Array) -> float:
+        return float((sizes * (sizes - 1)).sum()) / 2
+
+    both, of_one, of_other = pairs(table), pairs(table.sum(1)), pairs(table.sum(0))
+    chance = of_one * of_other / max(pairs(np.array([len(one)])), 1)
+    most = (of_one + of_other) / 2
+    return 1.0 if most == chance else (both - chance) / (most - chance)
 
 
 def _distances(points: Array, mixture: FullMixture) -> Array:
@@ -132,15 +152,3 @@ def _distances(points: Array, mixture: FullMixture) -> Array:
     joint = (mixture.log_weight + log_det)[:, None] - squares / 2
     distances: Array = np.take_along_axis(squares, joint.argmax(0)[None], 0)[0]
     return distances
-
-
-def _shares(one: NDArray, other: NDArray) -> tuple[float, float]:
-    """The mean share of neighbours from the same sample, for each of two samples (n, D)."""
-    from sklearn.neighbors import NearestNeighbors  # slow, and needed by a fit alone
-
-    both = np.concatenate([one, other])
-    of_other = np.arange(len(both)) >= len(one)
-    search = NearestNeighbors(n_neighbors=N_NEIGHBOURS).fit(both)
-    near = search.kneighbors(return_distance=False)  # without the points themselves
-    same = (of_other[near] == of_other[:, None]).mean(1)
-    return float(same[~of_other].mean()), float(same[of_other].mean())

@@ -4,7 +4,9 @@ The points of a component are projected onto directions along which two clusters
 its principal axes; the axes along which it is widest relative to the other clusters; and those
 along which its tails are lightest and heaviest (fourth-order blind identification, Cardoso 1989).
 The best cuts of these projections are refined by EM with two components on the component's own
-points, and scored by the change in evidence.
+points, all cuts side by side, and scored by the change in evidence.
+
+Shapes: N points in D columns, K components, C cuts, F products, as in `mixtures/gaussians.py`.
 """
 
 import math
@@ -12,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, xlogy
 
 from coterie.mixtures.covariances import Frame, common, common_covariance, log_evidence, with_reach
-from coterie.mixtures.gaussians import Array, Moments, expectation, log_joint, moments
-from coterie.mixtures.shared_fit import Cloud, SharedFit, entropy, mixture_of
+from coterie.mixtures.gaussians import Array, Moments, expectation, form_of, moments_of_sums
+from coterie.mixtures.shared_fit import Cloud, SharedFit, mixture_of
 
 FEWEST = 4  # points in a half
 PRINCIPAL, WIDEST, TAILS = 6, 3, 2
@@ -34,16 +36,31 @@ class Cut(NamedTuple):
     shares: Array
 
 
+class _Whole(NamedTuple):
+    """A component that may be cut: its points (n,), their places (n, D) about their mean."""
+
+    component: int
+    own: NDArray[np.intp]
+    centred: Array
+
+
 def best_cuts(cloud: Cloud, fit: SharedFit, *, steps: int = 6) -> list[Cut]:
     """The best cut of each component that can be cut, sorted by decreasing gain."""
     frame = with_reach(cloud.frame, fit.parts)
-    labels = fit.responsibilities.argmax(0)
-    cuts = []
-    for component in range(fit.n_clusters):
-        own = np.flatnonzero(labels == component)
-        if _is_wide(cloud.points[own], frame):
-            cuts += _settled(cloud, fit, frame, component, own, steps)
-    return sorted(cuts, key=lambda cut: -cut.gain)
+    wholes = _wholes(cloud, fit, frame)
+    if not wholes:
+        return []
+    across = [_projections(each.centred, fit.base.covariance) for each in wholes]
+    sides = [
+        _best_side(each, one_variance=one_variance).side
+        for one_variance in (False, True)
+        for each in across
+    ]
+    found = _settled(cloud, fit, frame, [*wholes, *wholes], sides, steps)
+    pairs = zip(found[: len(wholes)], found[len(wholes) :], strict=True)
+    best = [max(pair, key=lambda cut: cut.gain) for pair in pairs]
+    kept = [cut for cut in best if cut.gain > -math.inf]
+    return sorted(kept, key=lambda cut: -cut.gain)
 
 
 def planes(cloud: Cloud, fit: SharedFit) -> list[Cut]:
@@ -52,16 +69,11 @@ def planes(cloud: Cloud, fit: SharedFit) -> list[Cut]:
     The halves are the sides of a plane: EM with the covariances of the other components, should
     these cover two clusters each as well, would undo the cut. The gain is that of the projection.
     """
-    frame = with_reach(cloud.frame, fit.parts)
-    labels = fit.responsibilities.argmax(0)
     cuts = []
-    for component in range(fit.n_clusters):
-        own = np.flatnonzero(labels == component)
-        if _is_wide(cloud.points[own], frame):
-            points = cloud.points[own]
-            cut = _cut_across(points - points.mean(0), fit.base.covariance, one_variance=True)
-            shares = np.stack([cut.side, ~cut.side]).astype(np.float64)
-            cuts.append(Cut(cut.gain, component, own, shares))
+    for component, own, centred in _wholes(cloud, fit, with_reach(cloud.frame, fit.parts)):
+        across = _projections(centred, fit.base.covariance)
+        side, gain = _best_side(across, one_variance=True)
+        cuts.append(Cut(gain, component, own, _halves(side)))
     return sorted(cuts, key=lambda cut: -cut.gain)
 
 
@@ -79,52 +91,95 @@ def with_cuts(fit: SharedFit, cuts: list[Cut]) -> Array:
     return np.concatenate([responsibilities, *(each[None] for each in second)])
 
 
-def _is_wide(points: Array, frame: Frame) -> bool:
-    """Whether points (n, D) are enough, and different enough, to be cut."""
-    return len(points) >= 2 * FEWEST and bool((points.var(0) > frame.floor).any())
+def _wholes(cloud: Cloud, fit: SharedFit, frame: Frame) -> list[_Whole]:
+    """The components whose points are enough, and different enough, to be cut."""
+    labels = fit.responsibilities.argmax(0)
+    wholes = []
+    for component in range(fit.n_clusters):
+        own = np.flatnonzero(labels == component)
+        if len(own) < 2 * FEWEST:
+            continue
+        points = cloud.points[own]
+        centred = points - points.mean(0)
+        if (np.square(centred).mean(0) > frame.floor).any():
+            wholes.append(_Whole(component, own, centred))
+    return wholes
+
+
+def _halves(side: NDArray[np.bool_]) -> Array:
+    """The sides of a plane (n,) as the shares of two halves: (2, n)."""
+    return np.stack([side, ~side]).astype(np.float64)
 
 
 def _settled(
-    cloud: Cloud, fit: SharedFit, frame: Frame, component: int, own: NDArray[np.intp], steps: int
+    cloud: Cloud,
+    fit: SharedFit,
+    frame: Frame,
+    wholes: list[_Whole],
+    sides: list[NDArray[np.bool_]],
+    steps: int,
 ) -> list[Cut]:
-    """The best cut of one component, given its points (n,); none if every cut loses a half.
+    """C cuts after EM, one for each of these sides; the gain is minus infinity if a half is lost.
 
     The common covariance is updated with the halves, because one component that covers two clusters
-    makes it too wide.
+    makes it too wide. Each cut is alone in this, and they only share the time of a step.
     """
-    points, rows = cloud.points[own], cloud.rows[:, own]
-    d, k = points.shape[1], fit.n_clusters
-    others = fit.parts.take(np.delete(np.arange(k), component))
-    whole = moments(rows, np.ones((1, len(own))), d)
+    d, k = cloud.points.shape[1], fit.n_clusters
+    rows = [cloud.rows[:, each.own] for each in wholes]
+    shares = np.concatenate([_halves(side) for side in sides], 1)  # (2, n of all)
+    first = np.cumsum([0, *(len(side) for side in sides[:-1])])
+    views = np.split(shares, first[1:], 1)
+    others = fit.parts.take(np.stack([np.delete(np.arange(k), each.component) for each in wholes]))
+    whole = moments_of_sums(np.stack([each.sum(1) for each in rows])[:, None], d)
+    parts = _moments(rows, views, d)
+    for _ in range(steps):
+        base = common_covariance(_together(others, parts), frame)
+        forms = form_of(mixture_of(parts, base, fit.strength, frame))
+        for form, own, view in zip(forms, rows, views, strict=True):
+            np.matmul(form, own, out=view)
+        expectation(shares)  # in place
+        parts = _moments(rows, views, d)
     before = _evidence(others, whole, fit.strength, frame)
     # The change in the evidence of the weights from k to k + 1 components.
     before -= math.log(k * (k + 1)) - math.log(frame.n_points + k)
-    found = []
-    centred = points - whole.mean[0]
-    for one_variance in (False, True):
-        side = _cut_across(centred, fit.base.covariance, one_variance=one_variance).side
-        parts = moments(rows, np.stack([side, ~side]).astype(np.float64), d)
-        for _ in range(steps):
-            base = common_covariance(_together(others, parts), frame)
-            halves = mixture_of(parts, base, fit.strength, frame)
-            shares = expectation(log_joint(rows, halves)).responsibilities
-            parts = moments(rows, shares, d)
-        if parts.mass.min() >= FEWEST:
-            after = _evidence(others, parts, fit.strength, frame) + entropy(shares)
-            found.append(Cut(after - before, component, own, shares))
-    return [max(found, key=lambda cut: cut.gain)] if found else []
+    entropies = -np.add.reduceat(xlogy(shares, shares).sum(0), first)
+    gains = _evidence(others, parts, fit.strength, frame) + entropies - before
+    gains[parts.mass.min(1) < FEWEST] = -np.inf
+    return [
+        Cut(float(gain), each.component, each.own, view)
+        for gain, each, view in zip(gains, wholes, views, strict=True)
+    ]
+
+
+def _moments(rows: list[Array], shares: list[Array], d: int) -> Moments:
+    """The moments of the halves of C components: their products (F, n) and shares (2, n)."""
+    sums = [share @ own.T for share, own in zip(shares, rows, strict=True)]
+    return moments_of_sums(np.stack(sums), d)
 
 
 def _together(some: Moments, others: Moments) -> Moments:
-    return Moments(*(np.concatenate(both) for both in zip(some, others, strict=True)))
+    return Moments(*(np.concatenate(both, 1) for both in zip(some, others, strict=True)))
 
 
-def _evidence(others: Moments, parts: Moments, strength: float, frame: Frame) -> float:
-    """Log-evidence of all components, up to terms that do not depend on the given parts."""
+def _evidence(others: Moments, parts: Moments, strength: float, frame: Frame) -> Array:
+    """Log-evidence of all components (C,), up to terms that do not depend on the given parts."""
     everything = _together(others, parts)
     base = common(everything, frame)
-    evidence = log_evidence(everything, base.covariance, strength, frame).sum() - base.cost
-    return float(evidence + gammaln(parts.mass + 1).sum())
+    evidence = log_evidence(everything, base.covariance, strength, frame).sum(1) - base.cost
+    found: Array = evidence + gammaln(parts.mass + 1).sum(1)
+    return found
+
+
+class _Projections(NamedTuple):
+    """Points projected onto M directions.
+
+    order (n, M): along each; below, above (n - 1, M): the scatter of the first and of the other
+    points, after each number of points, in units of the variance.
+    """
+
+    order: NDArray[np.intp]
+    below: Array
+    above: Array
 
 
 class _Side(NamedTuple):
@@ -134,12 +189,8 @@ class _Side(NamedTuple):
     gain: float
 
 
-def _cut_across(centred: Array, base: Array, *, one_variance: bool) -> _Side:
-    """The best plane across a direction in which points (n, D) may form two clusters.
-
-    Halves with a variance each also find small dense clusters, and take outliers for one; halves of
-    one variance find clusters of similar sizes.
-    """
+def _projections(centred: Array, base: Array) -> _Projections:
+    """Points (n, D) projected onto the directions along which they may form two clusters."""
     n_points = len(centred)
     along = centred @ _directions(centred, base)  # (n, M)
     spread = along.std(0)
@@ -147,12 +198,27 @@ def _cut_across(centred: Array, base: Array, *, one_variance: bool) -> _Side:
     along = np.where(flat, 0.0, along) / np.where(flat, 1.0, spread)
     order = along.argsort(0, kind="stable")
     values = np.take_along_axis(along, order, 0)
-    sums, squares = values.cumsum(0)[:-1], np.square(values).cumsum(0)[:-1]
+    sums, squares = values.cumsum(0), np.square(values).cumsum(0)
+    (*_, total), (*_, whole) = sums, squares
+    sums, squares = sums[:-1], squares[:-1]
+    below = np.arange(1.0, n_points)[:, None]
+    return _Projections(
+        order,
+        np.maximum(squares - np.square(sums) / below, 0),
+        np.maximum(whole - squares - np.square(total - sums) / (n_points - below), 0),
+    )
+
+
+def _best_side(across: _Projections, *, one_variance: bool) -> _Side:
+    """The best plane across a direction along which points may form two clusters.
+
+    Halves with a variance each also find small dense clusters, and take outliers for one; halves of
+    one variance find clusters of similar sizes.
+    """
+    order, scatter_below, scatter_above = across
+    n_points = len(order)
     below = np.arange(1.0, n_points)[:, None]
     above = n_points - below
-    scatter_below = np.maximum(squares - np.square(sums) / below, 0)
-    rest = np.square(values).sum(0) - squares, values.sum(0) - sums
-    scatter_above = np.maximum(rest[0] - np.square(rest[1]) / above, 0)
     if one_variance:
         gain = -n_points * np.log((scatter_below + scatter_above) / n_points + NARROW)
     else:

@@ -11,7 +11,8 @@ the inverse-Wishart posterior over that of its prior (Bishop, Pattern Recognitio
 Learning, 10.2). It compares strengths and numbers of clusters, and remains finite where a cluster
 has fewer points than columns and the likelihood is unbounded.
 
-Shapes: K components, D columns, as in `mixtures/gaussians.py`.
+Shapes: K components, D columns, as in `mixtures/gaussians.py`; leading axes, where there are any,
+are mixtures side by side, each with a base of its own.
 """
 
 import math
@@ -49,10 +50,10 @@ class Frame(NamedTuple):
 
 
 class Base(NamedTuple):
-    """The common covariance (D, D), and the penalty for its parameters in nats."""
+    """The common covariance (..., D, D), and the penalty for its parameters in nats (...)."""
 
     covariance: Array
-    cost: float
+    cost: Array
 
 
 def frame_of(points: Array) -> Frame:
@@ -80,36 +81,29 @@ def common(parts: Moments, frame: Frame) -> Base:
     Its cost is the log-likelihood minus the log-evidence of an inverse-Wishart around the diagonal,
     plus a BIC-style penalty for the diagonal.
     """
-    d = parts.mean.shape[1]
+    d = parts.mean.shape[-1]
     within, dof = _within(parts, frame)
     covariance = _shrunk(within, dof)
-    each = np.array([dof])
-    fits = _tied_evidence(within[None], each, covariance)
-    diagonal = np.diag(np.diagonal(within)) / dof
-    evidence = _wishart_evidence(within[None], each, diagonal, np.array([[float(d)]]))
-    return Base(covariance, float(fits[0] - evidence[0, 0]) + 0.5 * d * math.log(frame.n_points))
+    alone, each = within[..., None, :, :], np.array([dof])
+    fits = _tied_evidence(alone, each, covariance)[..., 0]
+    diagonal = within * np.eye(d) / dof
+    evidence = _wishart_evidence(alone, each, diagonal, np.array([float(d)]))[0, ..., 0]
+    return Base(covariance, fits - evidence + 0.5 * d * math.log(frame.n_points))
 
 
 def common_covariance(parts: Moments, frame: Frame) -> Array:
-    """The common covariance (D, D) alone, which is all that a step of EM needs."""
+    """The common covariance (..., D, D) alone, which is all that a step of EM needs."""
     return _shrunk(*_within(parts, frame))
 
 
 def covariances(parts: Moments, base: Array, strength: float, floor: Array) -> Array:
-    """The posterior means of K covariances (K, D, D)."""
-    d = parts.mean.shape[1]
-    of_volume: Array = _volumes(parts, base)[:, None, None] * base
-    if math.isinf(strength):
-        return of_volume
-    own: Array = parts.scatter + strength * of_volume
-    own /= (parts.mass + strength)[:, None, None]
-    each = np.arange(d)
-    own[:, each, each] += floor
-    return own
+    """The posterior means of K covariances (..., K, D, D)."""
+    of_volume: Array = volumes(parts, base)[..., None, None] * base[..., None, :, :]
+    return of_volume if math.isinf(strength) else _around(of_volume, parts, strength, floor)
 
 
 def log_evidence(parts: Moments, base: Array, strength: float, frame: Frame) -> Array:
-    """Log-evidence (K,) of the points of each cluster, its mean and covariance integrated out.
+    """Log-evidence (..., K) of the points of each cluster, its mean and covariance integrated out.
 
     The prior of the mean is normal around the centre, with covariance reach times the total. The
     mean is integrated out at the posterior mean of the covariance, the covariance exactly.
@@ -120,24 +114,30 @@ def log_evidence(parts: Moments, base: Array, strength: float, frame: Frame) -> 
 def evidence_by_strength(
     parts: Moments, base: Array, strengths: Sequence[float], frame: Frame
 ) -> Array:
-    """The same for each of S strengths: (S, K)."""
-    d = parts.mean.shape[1]
+    """The same for each of S strengths, in increasing order: (S, ..., K)."""
+    d = parts.mean.shape[-1]
     mass = np.maximum(parts.mass, 1.0)
     dof = mass - 1
-    volumes = _volumes(parts, base)
-    scatter = parts.scatter / volumes[:, None, None]
+    volume = volumes(parts, base)
+    scatter = parts.scatter / volume[..., None, None]
+    of_volume = volume[..., None, None] * base[..., None, :, :]
     finite = np.array([each for each in strengths if math.isfinite(each)])
-    spread = np.empty((len(strengths), len(mass)))
-    is_finite = np.isfinite(strengths)
+    spread = np.empty((len(strengths), *mass.shape))
+    own = np.empty((len(strengths), *scatter.shape))
     if len(finite):
-        spread[is_finite] = _wishart_evidence(scatter, dof, base, finite[:, None])
-    if not is_finite.all():
-        spread[~is_finite] = _tied_evidence(scatter, dof, base)
-    spread -= 0.5 * dof * d * np.log(volumes)  # the Jacobian
+        spread[: len(finite)] = _wishart_evidence(scatter, dof, base, finite)
+        each = finite.reshape(-1, *(1 for _ in scatter.shape))
+        own[: len(finite)] = _around(of_volume, parts, each, frame.floor)
+    if len(finite) < len(strengths):
+        spread[len(finite) :] = _tied_evidence(scatter, dof, base)
+        own[len(finite) :] = of_volume
+    log_volume = np.log(volume)
+    spread -= 0.5 * dof * d * log_volume  # the Jacobian
     spread -= 0.5 * np.log1p(0.5 * dof * d * VOLUME_SPREAD**2)
-    spread -= 0.5 * np.square(np.log(volumes) / VOLUME_SPREAD)
-    own = np.stack([covariances(parts, base, each, frame.floor) for each in strengths])
-    factor = np.linalg.cholesky(frame.reach * frame.total + own / mass[:, None, None])
+    spread -= 0.5 * np.square(log_volume / VOLUME_SPREAD)
+    own /= mass[..., None, None]
+    own += frame.reach * frame.total
+    factor = np.linalg.cholesky(own)
     z = np.linalg.solve(factor, (parts.mean - frame.centre)[..., None])[..., 0]
     log_det = np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(-1)
     place = -log_det - 0.5 * np.square(z).sum(-1) - 0.5 * d * (LOG_TWO_PI + np.log(mass))
@@ -145,41 +145,71 @@ def evidence_by_strength(
     return evidence
 
 
+def volumes(parts: Moments, base: Array) -> Array:
+    """The most probable volumes (..., K) of clusters relative to the base, in one step."""
+    d = base.shape[-1]
+    squares = _squares(parts.scatter, base)
+    imaginary = 2 / VOLUME_SPREAD**2
+    volume: Array = (squares + imaginary) / (np.maximum(parts.mass - 1, 0) * d + imaginary)
+    return volume
+
+
+def _around(prior: Array, parts: Moments, strength: float | Array, floor: Array) -> Array:
+    """The posterior means (..., K, D, D) of covariances, given the means of their priors."""
+    own = strength * prior + parts.scatter
+    own /= parts.mass[..., None, None] + strength
+    _diagonal(own)[...] += floor
+    return own
+
+
+def _diagonal(matrices: Array) -> Array:
+    """The diagonals (..., D) of matrices (..., D, D), to be written to."""
+    view: Array = np.einsum("...aa->...a", matrices)
+    return view
+
+
 def _within(parts: Moments, frame: Frame) -> tuple[Array, float]:
-    """The scatter (D, D) within K clusters, each in units of its volume, and its dof."""
-    dof = max(frame.n_points - len(parts.mass), 1.0)
+    """The scatter (..., D, D) within K clusters, each in units of its volume, and its dof."""
+    dof = max(frame.n_points - parts.mass.shape[-1], 1.0)
     floor = np.diag(frame.floor * dof)
-    pooled = (parts.scatter.sum(0) + floor) / dof
-    return (parts.scatter / _volumes(parts, pooled)[:, None, None]).sum(0) + floor, dof
+    pooled = (parts.scatter.sum(-3) + floor) / dof
+    *leading, k, d = parts.mean.shape
+    share = 1 / volumes(parts, pooled)[..., None, :]  # (..., 1, K)
+    within = (share @ parts.scatter.reshape(*leading, k, d * d)).reshape(*leading, d, d)
+    return within + floor, dof
 
 
 def _shrunk(within: Array, dof: float) -> Array:
-    """The covariance of a scatter (D, D), with D pseudo-points of its diagonal."""
-    strength = float(len(within))
-    diagonal = np.diag(np.diagonal(within)) / dof
-    covariance: Array = (within + strength * diagonal) / (dof + strength)
+    """The covariance of scatters (..., D, D), with D pseudo-points of its diagonal.
+
+    These leave the diagonal as it is.
+    """
+    d = within.shape[-1]
+    covariance: Array = within / (dof + d)
+    _diagonal(covariance)[...] *= (dof + d) / dof
     return covariance
 
 
-def _volumes(parts: Moments, base: Array) -> Array:
-    """The most probable volumes (K,) of clusters relative to the common covariance, in one step."""
-    d = base.shape[0]
-    squares = np.einsum("kab,ab->k", parts.scatter, np.linalg.inv(base))
-    imaginary = 2 / VOLUME_SPREAD**2
-    volumes: Array = (squares + imaginary) / (np.maximum(parts.mass - 1, 0) * d + imaginary)
-    return volumes
+def _squares(scatter: Array, base: Array) -> Array:
+    """The traces of the inverse of a base (..., D, D) times K scatters (..., K, D, D): (..., K)."""
+    *leading, d, _ = base.shape
+    inverse = np.linalg.inv(base).reshape(*leading, d * d, 1)
+    squares: Array = (scatter.reshape(*scatter.shape[:-2], d * d) @ inverse)[..., 0]
+    return squares
 
 
-def _wishart_evidence(scatter: Array, dof: Array, base: Array, strength: Array) -> Array:
-    """Log-density of K scatters (K, D, D) with dof (K,) under inverse-Wishart priors.
+def _wishart_evidence(scatter: Array, dof: Array, base: Array, strengths: Array) -> Array:
+    """Log-density of K scatters (..., K, D, D) with dof (K,) under inverse-Wishart priors.
 
-    The mean of each prior is the base; strength (S, 1), one for each of them: (S, K).
+    The mean of each prior is the base; strengths (S,), one for each of them: (S, ..., K).
     """
     d = scatter.shape[-1]
+    strength = strengths.reshape(-1, *(1 for _ in scatter.shape[:-2]))  # (S, ..., 1)
     before = strength + d + 1
-    prior = strength[..., None, None] * base  # (S, 1, D, D)
+    log_det = d * np.log(strength) + _log_det(base)[..., None]
+    prior = strength[..., None, None] * base[..., None, :, :]  # (S, ..., 1, D, D)
     evidence: Array = (
-        0.5 * before * _log_det(prior)
+        0.5 * before * log_det
         - 0.5 * (before + dof) * _log_det(prior + scatter)
         + _log_multigamma(0.5 * (before + dof), d)
         - _log_multigamma(0.5 * before, d)
@@ -189,9 +219,9 @@ def _wishart_evidence(scatter: Array, dof: Array, base: Array, strength: Array) 
 
 
 def _tied_evidence(scatter: Array, dof: Array, base: Array) -> Array:
-    """The same if the covariance equals the base."""
-    squares = np.einsum("kab,ab->k", scatter, np.linalg.inv(base))
-    evidence: Array = -0.5 * (dof * (_log_det(base) + scatter.shape[-1] * LOG_TWO_PI) + squares)
+    """The same if the covariance equals the base: (..., K)."""
+    log_det = _log_det(base)[..., None] + base.shape[-1] * LOG_TWO_PI
+    evidence: Array = -0.5 * (dof * log_det + _squares(scatter, base))
     return evidence
 
 

@@ -3,7 +3,8 @@
 The log-density of a Gaussian is linear in the products (1, x, x x^T) of a point. Once these are
 computed, both steps of EM are one matrix product each, for any covariances.
 
-Shapes: N points in D columns, K components; F = 1 + D + D (D + 1) / 2 products.
+Shapes: N points in D columns, K components; F = 1 + D + D (D + 1) / 2 products. Moments and
+mixtures may have leading axes: several of them side by side.
 """
 
 import math
@@ -55,11 +56,32 @@ class Expectation(NamedTuple):
     log_likelihood: Array
 
 
+class Packing(NamedTuple):
+    """How a symmetric matrix (D, D) and its upper entries (P,) are made from each other.
+
+    upper (P,): the entries of the flat matrix that are kept; whole (D D,): the kept entry for each
+    of the flat matrix; counted (P,): -1/2 for the diagonal, and -1 for entries that stand for two.
+    """
+
+    upper: NDArray[np.intp]
+    whole: NDArray[np.intp]
+    counted: Array
+
+
 @cache
 def upper_pairs(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The entries (a, b), a <= b, of a symmetric matrix (D, D)."""
     first, second = np.triu_indices(d)
     return first, second
+
+
+@cache
+def packing(d: int) -> Packing:
+    """The packing of symmetric matrices (D, D), in the order of `upper_pairs`."""
+    first, second = upper_pairs(d)
+    place = np.empty((d, d), dtype=np.intp)
+    place[first, second] = place[second, first] = np.arange(len(first))
+    return Packing(first * d + second, place.ravel(), np.where(first == second, -0.5, -1.0))
 
 
 def products(points: Array) -> Array:
@@ -79,41 +101,43 @@ def moments(rows: Array, responsibilities: Array, d: int) -> Moments:
 
 
 def moments_of_sums(sums: Array, d: int) -> Moments:
-    """The moments computed from weighted sums of products (K, F)."""
-    mass = np.maximum(sums[:, 0], LEAST_MASS)
-    mean = sums[:, 1 : 1 + d] / mass[:, None]
+    """The moments computed from weighted sums of products (..., K, F)."""
+    mass = np.maximum(sums[..., 0], LEAST_MASS)
+    mean = sums[..., 1 : 1 + d] / mass[..., None]
     first, second = upper_pairs(d)
-    packed = sums[:, 1 + d :] - mass[:, None] * mean[:, first] * mean[:, second]
-    scatter = np.empty((len(sums), d, d))
-    scatter[:, first, second] = packed
-    scatter[:, second, first] = packed
-    return Moments(mass, mean, scatter)
+    packed = sums[..., 1 + d :] - mass[..., None] * mean.take(first, -1) * mean.take(second, -1)
+    return Moments(mass, mean, packed.take(packing(d).whole, -1).reshape(*mean.shape, d))
 
 
 def log_joint(rows: Array, mixture: FullMixture) -> Array:
     """log pi_j + log N(x_i; j) from products (F, N): (K, N)."""
-    whitening = np.linalg.inv(np.linalg.cholesky(mixture.covariance))  # lower triangular
-    joint: Array = quadratic_form(mixture.log_weight, mixture.mean, whitening) @ rows
+    joint: Array = form_of(mixture) @ rows
     return joint
+
+
+def form_of(mixture: FullMixture) -> Array:
+    """What products are multiplied by to give the joint densities of a mixture: (..., K, F)."""
+    whitening = np.linalg.inv(np.linalg.cholesky(mixture.covariance))  # lower triangular
+    return quadratic_form(mixture.log_weight, mixture.mean, whitening)
 
 
 def quadratic_form(log_weight: Array, mean: Array, whitening: Array) -> Array:
     """What products are multiplied by to give log pi_j + log N(x_i; j): (K, F).
 
-    log_weight (K,); mean (K, D); whitening (K, D, D), the inverse of each covariance's Cholesky
-    factor.
+    log_weight (..., K); mean (..., K, D); whitening (..., K, D, D), the inverse of each
+    covariance's Cholesky factor.
     """
-    n_clusters, d = mean.shape
-    first, second = upper_pairs(d)
-    precision = whitening.transpose(0, 2, 1) @ whitening
-    log_det = np.log(np.diagonal(whitening, axis1=1, axis2=2)).sum(1)
-    slope = np.einsum("kab,kb->ka", precision, mean)
-    form = np.empty((n_clusters, 1 + d + len(first)))
-    form[:, 0] = log_weight + log_det - 0.5 * (slope * mean).sum(1)
-    form[:, 0] -= 0.5 * d * LOG_TWO_PI
-    form[:, 1 : 1 + d] = slope
-    # Off the diagonal every product represents two entries of the matrix.
-    form[:, 1 + d :] = precision[:, first, second] * np.where(first == second, -0.5, -1.0)
+    *leading, d = mean.shape
+    upper, _, counted = packing(d)
+    precision = whitening.swapaxes(-1, -2) @ whitening
+    log_det = np.log(np.diagonal(whitening, axis1=-2, axis2=-1)).sum(-1)
+    slope = (precision @ mean[..., None])[..., 0]
+    form = np.empty((*leading, 1 + d + len(upper)))
+    form[..., 0] = log_weight + log_det - 0.5 * (slope * mean).sum(-1)
+    form[..., 0] -= 0.5 * d * LOG_TWO_PI
+    form[..., 1 : 1 + d] = slope
+    flat = precision.reshape(*leading, d * d)
+    np.multiply(flat.take(upper, -1), counted, out=form[..., 1 + d :])
     return form
 
 

@@ -105,7 +105,7 @@ def weighed(cloud: Cloud, responsibilities: Array, log_likelihood: float) -> Sha
     each = evidence_by_strength(parts, base.covariance, STRENGTHS, frame).sum(1)
     best = int(each.argmax())
     evidence = (
-        float(each[best]) - base.cost + weight_evidence(parts.mass) + entropy(responsibilities)
+        float(each[best] - base.cost) + weight_evidence(parts.mass) + entropy(responsibilities)
     )
     mixture = mixture_of(parts, base.covariance, STRENGTHS[best], cloud.frame)
     return SharedFit(
@@ -114,9 +114,10 @@ def weighed(cloud: Cloud, responsibilities: Array, log_likelihood: float) -> Sha
 
 
 def mixture_of(parts: Moments, base: Array, strength: float, frame: Frame) -> FullMixture:
-    """The M-step: the mixture with the given moments of K components and base (D, D)."""
+    """The M-step: the mixture with the given moments of K components and base (..., D, D)."""
     own = covariances(parts, base, strength, frame.floor)
-    return FullMixture(np.log(parts.mass / parts.mass.sum()), parts.mean, own)
+    weight = parts.mass / parts.mass.sum(-1, keepdims=True)
+    return FullMixture(np.log(weight), parts.mean, own)
 
 
 def weight_evidence(mass: Array) -> float:

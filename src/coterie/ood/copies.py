@@ -18,7 +18,7 @@ FEWEST_OF_A_PART = 40  # rows: of fewer nothing can be said
 BALANCE = 0.5  # of the largest part, which the smallest has at least: copies are of one size
 MOST_ROWS = 500
 MOST_COLUMNS = 3  # in more, parts of so few rows all look alike
-ROUNDS = 25
+ROUNDS, AT_A_TIME = 25, 5  # of k-means: most have arrived long before the last
 
 
 def likeness(points: NDArray) -> float | None:
@@ -32,13 +32,14 @@ def likeness(points: NDArray) -> float | None:
     if len(points) < min(COUNTS) * FEWEST_OF_A_PART or not 0 < points.shape[1] <= MOST_COLUMNS:
         return None
     points = _some(points)
+    divisions = [*_divisions(points)]
+    if not divisions:
+        return None
     whole = _in_own_unit(points)
     within = pdist(whole).mean()
-    best = None
-    for parts in _divisions(points):
-        alike = float(np.mean([_closeness(part, whole, within) for part in parts]))
-        best = alike if best is None else max(best, alike)
-    return best
+    return max(
+        float(np.mean([_closeness(part, whole, within) for part in parts])) for parts in divisions
+    )
 
 
 def _some(points: Points) -> Points:
@@ -52,12 +53,23 @@ def _divisions(points: Points) -> Iterator[list[Points]]:
     starts = _spread(points, max(COUNTS))
     for count in COUNTS:
         try:
-            labels = kmeans2(points, starts[:count], ROUNDS, minit="matrix", missing="raise")[1]
+            labels = _means(points, starts[:count])
         except ClusterError:  # fewer distinct rows than parts
             return
         sizes = np.bincount(labels, minlength=count)
         if sizes.min() >= max(FEWEST_OF_A_PART, BALANCE * sizes.max()):
             yield [points[labels == each] for each in range(count)]
+
+
+def _means(points: Points, centres: Points) -> NDArray[np.integer]:
+    """The labels (n,) that k-means gives points (n, D) from the given centres (k, D)."""
+    before = None
+    for _ in range(0, ROUNDS, AT_A_TIME):
+        centres, labels = kmeans2(points, centres, AT_A_TIME, minit="matrix", missing="raise")
+        if before is not None and np.array_equal(labels, before):
+            break
+        before = labels
+    return labels
 
 
 def _spread(points: Points, count: int) -> Points:

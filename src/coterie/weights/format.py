@@ -4,8 +4,9 @@ Nothing is ever unpickled. The header's `coterie` entry is JSON: the system's na
 what input the network was trained on, where the weights come from, and checksums of header and
 tensors. Files from before the checksums are read without them.
 
-A file may come from anybody. So the card is checked first, then the shapes of the tensors are
-compared with those of the network that the card describes, and only then is anything built or read.
+A file may come from anybody. So the card is checked first, then a network without numbers is built
+as the card describes it, and the names and shapes of the tensors are compared with its own; only
+then are they read, and become those of the network.
 """
 
 import json
@@ -33,7 +34,7 @@ from coterie.weights.checksum import (
     header_checksum,
     tensor_checksum,
 )
-from coterie.weights.hollow import hollow
+from coterie.weights.hollow import fill, hollow
 from coterie.weights.upgrade import upgrade_header, upgrade_tensor
 
 FORMAT_VERSION = 2
@@ -140,12 +141,12 @@ def load_system(path: Path, **changes: Any) -> tuple[nn.Module, Card]:
         card = _card(path, header)
         other = ", ".join(f"{name}={value!r}" for name, value in changes.items())
         with _fitting(path, other or "its own header"):
-            settings = {**card.settings, **changes}
-            _compare_shapes(card, settings, _outlines(file, header))
+            with hollow():  # of any size, at once
+                system = build(card.system, {**card.settings, **changes}, card.traits.frame)
+                system.load_state_dict(_outlines(file, header))
             tensors = _read(path, file, header)
             _require_numbers(tensors)
-            system = build(card.system, settings, card.traits.frame)
-            system.load_state_dict(tensors)
+            fill(system, tensors)
     return system.eval().requires_grad_(False), card
 
 
@@ -155,15 +156,6 @@ def _outlines(file: Any, header: dict[str, Any]) -> dict[str, Tensor]:
         upgrade_tensor(name, header): torch.empty(file.get_slice(name).get_shape(), device="meta")
         for name in file.keys()  # noqa: SIM118 (no mapping)
     }
-
-
-def _compare_shapes(card: Card, settings: dict[str, Any], outlines: dict[str, Tensor]) -> None:
-    """Raise a RuntimeError unless the network has tensors of these names and shapes.
-
-    A hollow network of any size is built at once.
-    """
-    with hollow():
-        build(card.system, settings, card.traits.frame).load_state_dict(outlines)
 
 
 def _require_numbers(tensors: Mapping[str, Tensor]) -> None:

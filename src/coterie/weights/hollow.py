@@ -1,15 +1,16 @@
-"""Networks without numbers: built at once whatever their size, to compare shapes.
+"""Networks without numbers: built at once whatever their size, to compare shapes, then filled.
 
 On the meta device torch needs no memory, but filling a tensor there imports its compiler, which
-takes a second. Nobody looks at the values, so nothing is filled.
+takes a second. Nobody looks at the values, so nothing is filled. Buffers that are not stored have
+to be made on a device of their own, because no file brings their values.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 
@@ -31,3 +32,16 @@ def hollow() -> Iterator[None]:
     """What is built here has shapes and no numbers."""
     with torch.device("meta"), _Unfilled():
         yield
+
+
+def fill(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Give a hollow network its tensors, each a copy of one of these in the network's precision.
+
+    A copy is aligned as torch aligns its own tensors, on which the last bits of products depend.
+    """
+    own = network.state_dict()
+    copies = {
+        name: tensor.to(own[name].dtype if name in own else tensor.dtype, copy=True)
+        for name, tensor in tensors.items()
+    }
+    network.load_state_dict(copies, assign=True)

@@ -67,8 +67,11 @@ class AMCPNetwork(nn.Module):
             self.offset = _zero(nn.Linear(width, 2 * self.located))
 
         self.modulate = nn.Linear(width, 2 * narrow)
-        # ReLU: this runs for every point, cluster and refinement, and GELU is six times as slow.
-        self.read = nn.Sequential(nn.ReLU(), nn.Linear(narrow, narrow), nn.ReLU())
+        # ReLU: this runs for every point, cluster and refinement, and GELU is six times as slow. In
+        # place: new memory for all anchors together takes longer than the products.
+        self.read = nn.Sequential(
+            nn.ReLU(inplace=True), nn.Linear(narrow, narrow), nn.ReLU(inplace=True)
+        )
         self.membership = nn.Linear(narrow, 1)
 
         if config.comparison:
@@ -218,7 +221,7 @@ class AMCPNetwork(nn.Module):
         gate, shift = self.modulate(belief.phi)[:, :, None].chunk(2, -1)
         seen = torch.addcmul(shift, scene.score, 1 + gate)
         if scene.near is not None:
-            seen = seen + self.walk_map(nearness(scene.near, belief.walked))
+            seen += self.walk_map(nearness(scene.near, belief.walked))
         if not self.located:
             return seen
         apart = scene.points[:, None] - belief.mean[:, :, None]

@@ -23,7 +23,7 @@ class ImageNetwork(nn.Module):
         self.backbone = ResNet(config.backbone, channels=len(config.mean))
         self.heads = UnitHeads(self.backbone.width, n_heads, config.width)
         for name, values in (("mean", config.mean), ("std", config.std)):
-            constant = torch.tensor(values).view(-1, 1, 1)
+            constant = torch.tensor(values, device="cpu").view(-1, 1, 1)
             self.register_buffer(name, constant, persistent=False)  # stored in the config
 
     def features(self, images: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def _student_from_teacher(
     if any(name.startswith(student) for name in state):
         return
     for name in [name for name in state if name.startswith(teacher)]:
-        state[student + name.removeprefix(teacher)] = state[name]
+        state[student + name.removeprefix(teacher)] = state[name].clone()
 
 
 def _averaged(network: nn.Module) -> list[Tensor]:
