@@ -55,7 +55,7 @@ class Numbers:
     @classmethod
     def of(cls, values: NDArray) -> "Numbers":
         """Fit the median of values (n,), NaN if missing, of which at least one is present."""
-        return cls(float(np.nanmedian(values)))
+        return cls(float(np.median(values[~np.isnan(values)])))  # nanmedian takes twice as long
 
     def fill(self, values: NDArray) -> NDArray:
         """(n,) -> (n,) with missing values replaced by the median."""

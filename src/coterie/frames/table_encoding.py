@@ -171,7 +171,8 @@ def _level_sizes(column: FrameColumn) -> NDArray[np.intp]:
 
 def _fitted(verdicts: Sequence[_Verdict], remarks: Remarks) -> TableEncoding:
     used = [each.column for each in verdicts if each.reason is None]
-    unit = _typical_deviation([column.values for column in used if column.kind == "numbers"])
+    numbers = [column.values for column in used if column.kind == "numbers"]
+    unit = _typical_deviation(numbers) if len(numbers) < len(used) else 1.0
     parts: list[Part] = []
     names: list[str] = []
     groups: list[int] = []

@@ -119,8 +119,8 @@ def test_what_is_stated_is_taken():
         ("a;b\n1,234;5\n", ",", "'1,234' was read with a decimal comma"),
         ('a,b\n"1,234",5\n', ".", "'1,234' was read as thousands"),
         ("a;b\n1.234;5\n", ".", "'1.234' was read with a decimal point"),
-        ("a;b\n1,5;5\n2,5;1.5\n", ",", "numbers with both decimal signs: the comma was taken"),
-        ("a;b\n1.5;5\n2.5;1,5\n", ".", "numbers with both decimal signs: the point was taken"),
+        ("a;b\n1,5;5\n2,5;1.5\n", ",", "numbers with both decimal signs: the comma was assumed"),
+        ("a;b\n1.5;5\n2.5;1,5\n", ".", "numbers with both decimal signs: the point was assumed"),
     ],
 )
 def test_what_is_ambiguous_is_said(text, decimal, remark):
