@@ -99,7 +99,8 @@ def test_the_vote_does_not_depend_on_the_order_of_the_rows():
     np.testing.assert_array_equal(one.labels_[order], other.labels_)
 
 
-def test_contexts_that_differ_agree_on_the_number_first():
+def test_judges_of_contexts_that_differ_elect_one_answer(monkeypatch):
+    monkeypatch.setattr(election, "by_vote", None)  # not by a vote
     points, _ = make_blobs(2400, n_features=5, centers=7, cluster_std=4, random_state=0)
     points = np.sign(points) * np.abs(points) ** 1.4  # no mixture of Gaussians
     model = coterie.AMCP(context_size=300, ending="judge")

@@ -3,9 +3,12 @@
 Two contexts that agree are enough. Where they differ, an answer is found step by step:
 
 1. whether a mixture of Gaussians describes the rows of all of them: if so, it is the answer;
-2. otherwise, what all of them say together: the clusters that most of the answers have, with
-   borders where the mean of all puts them (`inference/consensus.py`). Clusters that a few contexts
-   divide or join by chance cancel out.
+2. otherwise, where a judge chose each of them, the clusters in which the judges of all contexts
+   believe most (`inference/ballot.py`);
+3. otherwise, the clusters that most of the answers have (`inference/consensus.py`). Clusters that a
+   few contexts divide or join by chance cancel out.
+
+Borders are where the mean of all contexts puts them.
 """
 
 from collections.abc import Sequence
@@ -16,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.inference.answer import Answer
-from coterie.inference.assignment import apply
+from coterie.inference.assignment import Assignment, apply
+from coterie.inference.ballot import Ballot, elected
 from coterie.inference.consensus import joint_clusters, mean_shares, rule_of
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows, Sample
@@ -71,12 +75,15 @@ def ask_contexts(
 
 def agreed(answers: Sequence[Answer], rows: Rows, constraints: Constraints) -> Answer:
     """The answer of several contexts together, found among some rows (m,) that all label."""
-    found = [apply(each.ended.rule, each.points[rows]) for each in answers]
-    votes = [each.labels for each in found]
-    labels = joint_clusters(votes, constraints.at_least, constraints.at_most)
-    own = np.eye(int(labels.max()) + 1)[labels]
-    shares = mean_shares([each.probabilities for each in found], own)
-    nearest = answers[most_like(votes, labels)]
+    ballots = [each.ended.ballot for each in answers if each.ended.ballot is not None]
+    joint = (
+        by_judges(answers, ballots, rows)
+        if len(ballots) == len(answers)
+        else by_vote(answers, rows, constraints)
+    )
+    own = np.eye(int(joint.labels.max()) + 1)[joint.labels]
+    shares = mean_shares([each.probabilities for each in joint.found], own)
+    nearest = answers[most_like([each.labels for each in joint.found], joint.labels)]
     ended = nearest.ended._replace(
         rule=rule_of(shares, np.asarray(nearest.points[rows])), log_likelihood=None, own=False
     )
@@ -87,6 +94,32 @@ def agreed(answers: Sequence[Answer], rows: Rows, constraints: Constraints) -> A
         k = len(np.unique(shares.argmax(1)))
         ended = ended._replace(verdict=Verdict(expected, in_favour(belief, k)))
     return nearest._replace(ended=with_noise(ended, nearest.context, constraints))
+
+
+class Joint(NamedTuple):
+    """The clusters (m,) of all contexts together, and what each of them says of the same rows."""
+
+    labels: Labels
+    found: list[Assignment]
+
+
+def by_vote(answers: Sequence[Answer], rows: Rows, constraints: Constraints) -> Joint:
+    """The clusters of some rows (m,) that most of the answers have."""
+    found = [apply(each.ended.rule, each.points[rows]) for each in answers]
+    votes = [each.labels for each in found]
+    return Joint(joint_clusters(votes, constraints.at_least, constraints.at_most), found)
+
+
+def by_judges(answers: Sequence[Answer], ballots: Sequence[Ballot], rows: Rows) -> Joint:
+    """The clusters of some rows (m,) in which the judges of all contexts believe most."""
+    draft = elected(ballots)
+    points = answers[draft.context].points[rows]
+    labels = ballots[draft.context].told(points)[draft.number]
+    found = [
+        apply(each.rule(number), points)
+        for each, number in zip(ballots, draft.nearest, strict=True)
+    ]
+    return Joint(np.unique(labels, return_inverse=True)[1], found)
 
 
 def most_like(votes: Sequence[Labels], labels: Labels) -> int:

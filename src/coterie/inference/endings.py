@@ -27,6 +27,7 @@ from coterie.frames.protocol import Frame, FramedTable
 from coterie.functional.em import Gaussians
 from coterie.inference.amortized_em import em_by_network
 from coterie.inference.assignment import apply_labels
+from coterie.inference.ballot import Ballot
 from coterie.inference.consensus import rule_of
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import Rows, evenly_spaced
@@ -79,7 +80,7 @@ class Ended(NamedTuple):
     verdict: on the answer, where there is one; own: whether the probabilities are a network's own;
     frame: that of the points of the rule, where it is not the network's; described: whether a
     mixture of Gaussians was found to describe the context; instead: what the ending would have said
-    without that mixture.
+    without that mixture; ballot: what a judge thought of the answers that it chose from.
     """
 
     rule: Rule
@@ -89,6 +90,7 @@ class Ended(NamedTuple):
     frame: Frame | None = None
     described: bool = False
     instead: "Callable[[], Ended] | None" = None
+    ballot: Ballot | None = None
 
 
 End = Callable[[Proposal, Context, Constraints], Ended]

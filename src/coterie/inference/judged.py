@@ -17,6 +17,7 @@ from torch import Generator
 
 from coterie.data.batch import SetBatch
 from coterie.inference.assignment import apply_labels
+from coterie.inference.ballot import Ballot
 from coterie.inference.constraints import Constraints
 from coterie.inference.context import evenly_spaced
 from coterie.inference.endings import Context, Ended, answer_of, with_noise
@@ -91,6 +92,8 @@ class JudgedEnding:
         else:
             rule = PartitionRule.of(labels, context.points[rows])
             ended = Ended(rule, verdict=verdict, own=False)
+        partitions = [each.labels for each in kept]
+        ended = ended._replace(ballot=Ballot.of(context.points[rows], partitions, verdict.scores))
         return with_noise(ended, context, constraints)
 
     def _read(self, reader: Sequential | None, proposal: Proposal, context: Context) -> _Read:

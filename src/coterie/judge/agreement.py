@@ -1,5 +1,7 @@
 """The adjusted Rand index between all partitions of a set at once."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,17 +24,48 @@ def agreements(members: Members, owner: NDArray[np.intp]) -> NDArray[np.float64]
 
     members (n, S) and owner (S,) as of `members_of`.
     """
-    n_rows = len(members)
-    both = (members.T @ members).astype(np.float64)
-    starts = starts_of(owner)
-    pairs = both * (both - 1) / 2
-    together = np.add.reduceat(np.add.reduceat(pairs, starts, 0), starts, 1)
+    together = _together(members, owner, members, owner)
     own = together.diagonal()
-    expected = own[:, None] * own / (n_rows * (n_rows - 1) / 2)
-    most = (own[:, None] + own) / 2
+    return _adjusted(together, own, own, len(members))
+
+
+def agreements_between(
+    labels: NDArray[np.integer], others: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """The same of each of A partitions (A, n) and each of B others (B, n): (A, B)."""
+    one, other = members_of(labels), members_of(others)
+    pairs, other_pairs = (
+        np.add.reduceat(_pairs(members.sum(0, dtype=np.float64)), starts_of(owner))
+        for members, owner in (one, other)
+    )
+    return _adjusted(_together(*one, *other), pairs, other_pairs, labels.shape[1])
+
+
+def _together(
+    members: Members, owner: NDArray[np.intp], others: Members, other_owner: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """How many pairs of rows are in one cluster in both of two partitions: (A, B)."""
+    pairs = _pairs((members.T @ others).astype(np.float64))
+    by_one = np.add.reduceat(pairs, starts_of(owner), 0)
+    return np.asarray(np.add.reduceat(by_one, starts_of(other_owner), 1))
+
+
+def _adjusted(
+    together: NDArray[np.float64],
+    own: NDArray[np.float64],
+    other: NDArray[np.float64],
+    n_rows: int,
+) -> NDArray[np.float64]:
+    """The index of pairs in common (A, B), given the pairs of each partition: (A,) and (B,)."""
+    expected = own[:, None] * other / _pairs(n_rows)
+    most = (own[:, None] + other) / 2
     # Two partitions that are both one cluster, or both all singletons, agree fully.
     flat = most - expected <= 1e-9 * np.maximum(most, 1)
     return np.where(flat, 1.0, (together - expected) / np.where(flat, 1.0, most - expected))
+
+
+def _pairs(sizes: Any) -> Any:
+    return sizes * (sizes - 1) / 2
 
 
 def starts_of(owner: NDArray[np.intp]) -> NDArray[np.intp]:
