@@ -4,6 +4,16 @@ import pytest
 
 
 @pytest.fixture
+def hang_up():
+    """SIGHUP ends a process, as in a terminal: under nohup it is ignored, and stays so."""
+    inherited = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, inherited)
+
+
+@pytest.fixture
 def ctrl_c():
     """SIGINT interrupts, as in a terminal, and the code under test leaves its handler as it was.
 

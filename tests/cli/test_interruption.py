@@ -128,6 +128,7 @@ def test_labels_half_written_are_taken_away(monkeypatch, tmp_path):
     assert target.read_text() == "precious"
 
 
+@pytest.mark.usefixtures("hang_up")
 @pytest.mark.parametrize(
     ("number", "word"), [(signal.SIGTERM, "terminated"), (signal.SIGHUP, "hung up")]
 )

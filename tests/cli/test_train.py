@@ -249,7 +249,7 @@ def send(number):
     os.kill(os.getpid(), number)
 
 
-@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.usefixtures("ctrl_c", "hang_up")
 @pytest.mark.parametrize(
     ("number", "word"),
     [

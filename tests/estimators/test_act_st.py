@@ -129,7 +129,7 @@ def test_clone_keeps_the_settings(weights):
     [
         ({"ending": "yes"}, "The 'ending' parameter of ACTST"),
         ({"context_size": 0}, "The 'context_size' parameter of ACTST"),
-        ({"ending": "judge"}, "a frame of its own"),
+        ({"ending": "judge"}, "scale the columns themselves"),
         ({"weights": "dac-mog2d"}, "of the system 'dac', ACTST needs 'act_st'"),
     ],
 )

@@ -126,7 +126,7 @@ def test_seating_for_days_is_refused_with_the_time_it_would_take(doubtful):
     require_time(full, 3000, 50)
     with pytest.raises(ValueError, match=r"seating 900,000,000 points .* 50 times .* \d+ days"):
         require_time(full, 900_000_000, 50)
-    with pytest.raises(ValueError, match=r"1 time side by side"):
+    with pytest.raises(ValueError, match=r"1 time in parallel"):
         require_time(full, 10_000_000, 1)
     with pytest.raises(ValueError, match="seating 100,000,000 points"):
         draw_samples(doubtful, _huge(), 1, seeded())

@@ -5,9 +5,14 @@ import sys
 from coterie.cli.quick_exit import QuickExit
 
 
+def program() -> None:
+    """The `coterie` command, which is all that its process does."""
+    with QuickExit():
+        main()
+
+
 def main() -> None:
     """Run the `coterie` command."""
-    quick_exit = QuickExit()
     try:
         from coterie.cli.app import app
     except KeyboardInterrupt:
@@ -21,5 +26,4 @@ def main() -> None:
             file=sys.stderr,
         )
         raise SystemExit(2) from None
-    with quick_exit:
-        app(prog_name="coterie")
+    app(prog_name="coterie")

@@ -15,8 +15,9 @@ from typing import Self
 class QuickExit:
     """Ends the process with the exit code of the code inside, after all other exit handlers.
 
-    Handlers run in the reverse order of their registration, so it must be made before whatever
-    registers one. Code that raises anything but SystemExit ends the usual way, with its traceback.
+    The code inside must be the last that the process runs. Handlers run in the reverse order of
+    their registration, so this must be made before whatever registers one. Code that raises
+    anything but SystemExit ends the usual way, with its traceback.
     """
 
     def __init__(self) -> None:

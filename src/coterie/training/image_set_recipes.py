@@ -346,11 +346,19 @@ def mnist_frozen() -> Recipe:
 def cifar10_frozen() -> Recipe:
     """AMCP by one core of a CPU, on the vectors of an encoder that was trained without labels.
 
-    Few axes hold what tells the classes of such an encoder apart.
+    Few axes hold what tells the classes of such an encoder apart, and only the angles between its
+    vectors do: given k, k-means on 4 to 24 axes of seen classes is more accurate where vectors have
+    one length, on all of them.
     """
     recipe = image_set_recipe(
         "cifar10",
-        settings={**SMALL_NETWORK, "width": 64, "columns": 6, "least_share": 0.05},
+        settings={
+            **SMALL_NETWORK,
+            "width": 64,
+            "columns": 6,
+            "spherical": True,
+            "least_share": 0.05,
+        },
         steps=1_500,
         sets_per_step=12,
         precision="32-true",

@@ -35,13 +35,21 @@ def hollow() -> Iterator[None]:
 
 
 def fill(network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Give a hollow network its tensors, each a copy of one of these in the network's precision.
+    """Give a hollow network its tensors, each a copy of one of these as the network has it.
 
-    A copy is aligned as torch aligns its own tensors, on which the last bits of products depend.
+    That is in its precision and order of dimensions, and aligned as torch aligns its own tensors:
+    the last bits of products depend on both.
     """
     own = network.state_dict()
     copies = {
-        name: tensor.to(own[name].dtype if name in own else tensor.dtype, copy=True)
+        name: _like(own[name], tensor) if name in own else tensor
         for name, tensor in tensors.items()
     }
     network.load_state_dict(copies, assign=True)
+
+
+def _like(own: Tensor, tensor: Tensor) -> Tensor:
+    """A copy of a tensor with the type and the strides of a hollow one, if it has its shape."""
+    if own.shape != tensor.shape:  # which is refused in words
+        return tensor
+    return torch.empty_strided(own.shape, own.stride(), dtype=own.dtype).copy_(tensor)
