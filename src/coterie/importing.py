@@ -46,11 +46,16 @@ def imports_to_stay() -> Iterator[None]:
 
 @contextmanager
 def imports_of_a_command() -> Iterator[None]:
-    """The same, and modules that are seldom used are loaded when something in them is."""
-    for name in SELDOM_USED:
-        defer(name)
+    """The same, without the modules that are seldom used."""
+    defer_seldom_used()
     with imports_to_stay():
         yield
+
+
+def defer_seldom_used() -> None:
+    """Let modules that scikit-learn imports, and our programs never use, wait until they are."""
+    for name in SELDOM_USED:
+        defer(name)
 
 
 def defer(name: str) -> None:

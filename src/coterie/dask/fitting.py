@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coterie.dask.parquet import Columns, Labeller
-from coterie.importing import quick_imports
+from coterie.importing import defer_seldom_used, quick_imports
 from coterie.inference.result import Clustering
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def find_clusters(asked: Asked, table: "Table", labelling: Labelling) -> FoundCl
 
 
 def _model(asked: Asked) -> "AmortizedClusterer":
+    defer_seldom_used()
     with quick_imports():
         import sklearn.neighbors  # noqa: F401  (which the first fit would import)
 
