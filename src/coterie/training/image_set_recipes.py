@@ -347,8 +347,8 @@ def cifar10_frozen() -> Recipe:
     """AMCP by one core of a CPU, on the vectors of an encoder that was trained without labels.
 
     Few axes hold what tells the classes of such an encoder apart, and only the angles between its
-    vectors do: given k, k-means on 4 to 24 axes of seen classes is more accurate where vectors have
-    one length, on all of them.
+    vectors do: given k, k-means is more accurate where vectors have one length, on most numbers of
+    axes (`benchmarks/image_axes.py`).
     """
     recipe = image_set_recipe(
         "cifar10",
