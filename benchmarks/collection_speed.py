@@ -19,10 +19,10 @@ import torch
 
 from coterie.data.batch import SetBatch
 from coterie.data.collections import open_collection
+from coterie.systems.amcp.recording import Recorded
 from coterie.systems.registry import build
 from coterie.training.image_recipes import IMAGE_RECIPES
 from coterie.training.optimizers import make_optimizers
-from coterie.training.recording import WARM_UP_CALLS
 from coterie.training.trainer import train
 
 WARM_UP, MEASURED = 40, 120
@@ -81,21 +81,7 @@ def passes_alone(recipe):
         found.square().mean().backward()
 
     with torch.backends.cudnn.flags(enabled=True, benchmark=True):
-        return timed(captured(call))
-
-
-def captured(call):
-    """The call as a CUDA graph, as the trainer's step is one."""
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(WARM_UP_CALLS):
-            call()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        call()
-    return graph.replay
+        return timed(Recorded(call).replay)  # captured, as the trainer's step is
 
 
 def plain_loop(recipe):
